@@ -121,6 +121,9 @@ export async function explain(what, request, options = {}) {
 /** The answer of a generation, a stream of events. @param {object} request @returns {Promise<Response>} */
 export const generate = (request, options = {}) => send("POST", "api/generate", request, options);
 
+/** The answer of several generations from one text, a stream of events. @param {object} request @returns {Promise<Response>} */
+export const ways = (request, options = {}) => send("POST", "api/generate/ways", request, options);
+
 /** The answer of a measurement of costs, a stream of events. @param {object} request @returns {Promise<Response>} */
 export const timings = (request, options = {}) => send("POST", "api/explain/timings", request, options);
 

@@ -112,6 +112,24 @@ export async function streamGeneration(request, { signal, onEvent }) {
   return end;
 }
 
+/** @typedef {{way: number, seed: number, token: any, u: number|null, before: number, after: number}} WayStep */
+
+/**
+ * Several ways on from one text. Resolves when all have ended.
+ * @param {{ways: number}} request
+ * @param {{signal: AbortSignal, onStart: (start: any) => void, onStep: (step: WayStep) => void}} options
+ */
+export async function streamWays(request, { signal, onStart, onStep }) {
+  const answer = await api.ways(request, { signal });
+  let ended = 0;
+  for await (const { event, content } of messages(answer, signal)) {
+    if (event === "start") onStart(content);
+    else if (event === "step") onStep(content);
+    else if (event === "end") ended++;
+  }
+  if (ended < request.ways) throw new ApiError({ code: "unreachable", message: "cut off" });
+}
+
 /** Decodes the attention rows of a step from base64. @param {Record<string, any>} content */
 function withRows(content) {
   if (!content.rows) return content;

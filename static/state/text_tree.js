@@ -23,7 +23,7 @@
  * @property {number} [settings]  an index of `settings`
  * @property {string} [name] @property {true} [folded]
  * @typedef {Object<string, any>} Word  a token's label, without its id
- * @typedef {{kind: "pruned", cut: [number, TextNode][], tip: number}|{kind: "changed", at: number, was: TextNode}} Change
+ * @typedef {{kind: "pruned", cut: [number, TextNode][], tip: number}|{kind: "grown", from: number, to: number}|{kind: "changed", at: number, was: TextNode}} Change
  * @typedef {Object} TextTree
  * @property {WritingRun[]} runs @property {Object<string, number>[]} settings @property {Object<string, Word>} words  by id
  * @property {(TextNode|null)[]} nodes  null: it was pruned, so that the others keep their places
@@ -39,8 +39,6 @@ export const NO_TREE = Object.freeze({ runs: [], settings: [], words: {}, nodes:
 
 /** So many nodes are kept. */
 export const MOST_NODES = 600;
-/** So many changes can be undone. */
-const MOST_PAST = 20;
 
 /** @type {WeakMap<TextTree, number[][]>} */
 const kidsKnown = new WeakMap();
@@ -120,7 +118,7 @@ function withOne(list, one) {
 }
 
 /** @param {TextTree} tree @param {number} at @param {Partial<TextNode>} change @returns {TextTree} */
-const changed = (tree, at, change) => ({
+export const changedNode = (tree, at, change) => ({
   ...tree,
   nodes: tree.nodes.map((node, i) => (i === at && node ? { ...node, ...change } : node)),
 });
@@ -139,13 +137,13 @@ function added(tree, up, under, ids, { settings: used, word, ...told }) {
 function split(tree, root, length) {
   const { ids, run } = nodeAt(tree, root);
   const kids = kidsOf(tree)[root];
-  let next = changed(tree, root, { ids: ids.slice(0, length) });
+  let next = changedNode(tree, root, { ids: ids.slice(0, length) });
   let up = root;
   for (const id of ids.slice(length)) {
     next = added(next, up, tree.runs[run], [id], { how: "prompt" });
     up = next.nodes.length - 1;
   }
-  return kids.reduce((all, kid) => changed(all, kid, { up }), next);
+  return kids.reduce((all, kid) => changedNode(all, kid, { up }), next);
 }
 
 /**
@@ -185,7 +183,7 @@ function filled(tree, at, { word: _, settings: used, ...told }) {
   const { how, p } = nodeAt(tree, at);
   if (p !== undefined || how === "prompt" || how === "edited" || told.p === undefined) return tree;
   const [settings, which] = used ? withOne(tree.settings, used) : [tree.settings, undefined];
-  return { ...changed(tree, at, { ...told, settings: which }), settings };
+  return { ...changedNode(tree, at, { ...told, settings: which }), settings };
 }
 
 /** The shown line ends at `at`, or after it where it did. @param {TextTree} tree @param {number} at @returns {TextTree} */
@@ -208,46 +206,6 @@ function bounded(tree) {
     pair: tree.pair.filter((at) => !gone.has(at)),
     past: [],
   });
-}
-
-// Changes by hand, which can be undone.
-
-/** @param {TextTree} tree @param {Change} change @returns {TextTree} */
-const noting = (tree, change) => ({ ...tree, past: [...tree.past, change].slice(-MOST_PAST) });
-
-/** Without a node and all after it. A beginning stays. @param {TextTree} tree @param {number} at @returns {TextTree} */
-export function pruned(tree, at) {
-  if (nodeAt(tree, at).up < 0) return tree;
-  const gone = new Set(allFrom(tree, at));
-  const cut = /** @type {[number, TextNode][]} */ ([...gone].map((one) => [one, nodeAt(tree, one)]));
-  const nodes = tree.nodes.map((node, one) => (gone.has(one) ? null : node));
-  const tip = gone.has(tree.tip) ? nodeAt(tree, at).up : tree.tip;
-  const pair = tree.pair.filter((one) => !gone.has(one));
-  return noting({ ...tree, nodes, tip, pair }, { kind: "pruned", cut, tip: tree.tip });
-}
-
-/** @param {TextTree} tree @param {number} at @param {string} name  empty: none @returns {TextTree} */
-export const renamed = (tree, at, name) =>
-  noting(changed(tree, at, { name: name.trim() || undefined }), { kind: "changed", at, was: nodeAt(tree, at) });
-
-/** @param {TextTree} tree @param {number} at @param {boolean} folds @returns {TextTree} */
-export const folded = (tree, at, folds) => changed(tree, at, { folded: folds || undefined });
-
-/** With this node among the two that are compared, or without it if it was; a third takes the place of the second. @param {TextTree} tree @param {number} at @returns {TextTree} */
-export const picked = (tree, at) => ({
-  ...tree,
-  pair: tree.pair.includes(at) ? tree.pair.filter((one) => one !== at) : [...tree.pair.slice(0, 1), at],
-});
-
-/** As before the last change by hand; what was written since stays. @param {TextTree} tree @returns {TextTree} */
-export function undone(tree) {
-  const last = tree.past.at(-1);
-  if (!last) return tree;
-  const past = tree.past.slice(0, -1);
-  if (last.kind === "changed") return { ...changed(tree, last.at, { name: last.was.name }), past };
-  const nodes = [...tree.nodes];
-  for (const [at, node] of last.cut) nodes[at] = node;
-  return { ...tree, nodes, past, tip: last.tip };
 }
 
 // To be kept: in a link, in the tab's storage and in a file (page_fields.js).
@@ -308,7 +266,7 @@ export function merged(tree, other) {
       at = next.nodes.length - 1;
     }
     places.push(/** @type {number} */ (at));
-    if (name || folds) next = changed(next, places[places.length - 1], { name, folded: folds });
+    if (name || folds) next = changedNode(next, places[places.length - 1], { name, folded: folds });
   }
   const tip = other.tip >= 0 ? places[other.tip] : tree.tip;
   return bounded({ ...next, tip, pair: other.pair.length ? other.pair.map((at) => places[at]) : tree.pair });

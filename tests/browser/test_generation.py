@@ -520,6 +520,49 @@ def test_another_seed_leaves_a_branch(page: "Page", text: str, checkpoint: "Chec
     assert ids_of(page) == first
 
 
+def test_ten_ways_on_are_the_models_own_and_are_undone_at_once(
+    page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
+) -> None:
+    show(page, text)
+    page.get_by_test_id("tree-ways").click()
+    expect(page.get_by_test_id("ways-said")).to_contain_text("Ten ways on")
+    ways = {tuple(model_steps(checkpoint, prompt, 8, seed=SEED + 1 + i)[-1].ids) for i in range(10)}
+    for ids in ways:
+        expect(node(page, list(ids))).to_have_count(1)
+    assert ids_of(page) == prompt  # the page stays
+    expect(ends(page)).to_have_count(len(ways))
+    page.get_by_test_id("tree-undo").click()
+    expect(page.get_by_test_id("tree-node")).to_have_count(1)
+
+
+def test_a_reload_goes_on_from_the_text_and_the_tree(page: "Page", text: str, prompt: list[int]) -> None:
+    """No token is lost or drawn again, and how each was drawn is still known."""
+    n = len(prompt)
+    show(page, text)
+    for i in (1, 2):
+        press(page, "step", n + i)
+    ids = ids_of(page)
+    said = page.get_by_test_id("gen-drawn").inner_text()
+    page.get_by_test_id("tree-name").fill("first")
+    page.get_by_test_id("tree-name").press("Enter")
+    node(page, prompt).click()
+    settled(page, n)
+    bars_of(page).nth(3).click()
+    settled(page, n + 1)
+    other = ids_of(page)
+    wait_for_run(page, f"run.input?.token_ids.join() === '{','.join(map(str, other))}'")
+    with requests_of(page) as asked:
+        page.reload()
+        settled(page, n + 1)
+    assert not [request for request in asked if request.url.endswith("/api/generate")]
+    assert ids_of(page) == other
+    expect(ends(page)).to_have_count(2)
+    expect(page.locator(".tree-marks .name")).to_have_text("first")
+    node(page, ids).click()
+    settled(page, n + 2)
+    expect(page.get_by_test_id("gen-drawn")).to_have_text(said)
+
+
 @pytest.mark.fresh
 def test_a_link_replays_and_draws_nothing(page: "Page", text: str, prompt: list[int]) -> None:
     show(page, text)

@@ -14,13 +14,11 @@ import {
   merged,
   NO_TREE,
   nodeAt,
-  pruned,
-  renamed,
   textAt,
-  undone,
   visited,
   wayTo,
 } from "../../static/state/text_tree.js";
+import { grownBy, picked, pruned, renamed, undone } from "../../static/state/tree_changes.js";
 
 /** @import { Told, TextTree } from "../../static/state/text_tree.js" */
 
@@ -107,6 +105,30 @@ test("a branch can be pruned and named, and both undone; what was written since 
   assert.equal(pruned(TWO, 0), TWO); // the prompt stays
   const tip = pruned(TWO, TWO.tip);
   assert.deepEqual(textAt(tip, tip.tip).ids, [...PROMPT, 1]);
+});
+
+test("ways on are added beside the shown text, and are undone at once, except what leads to it", () => {
+  const told = (/** @type {number} */ id) => ({ ids: [...PROMPT, 1, id], told: drawn(id, id) });
+  const shown = { ids: [...PROMPT, 1], nPrompt: 3 };
+  const first = grownBy(TWO, PLAIN, shown, [told(2), told(21)]);
+  const more = grownBy(first, PLAIN, shown, [told(22), { ...told(22), ids: [...PROMPT, 1, 22, 5] }]);
+  assert.equal(more.tip, TWO.tip);
+  assert.deepEqual(endsOf(more), ["10.11.12.1.2.3", "10.11.12.1.21", "10.11.12.1.22.5", "10.11.12.1.4"]);
+  assert.deepEqual(endsOf(undone(more)), endsOf(TWO));
+  const moved = visited(more, PLAIN, { ids: [...PROMPT, 1, 22], nPrompt: 3 }, () => assert.fail("it was known")).tree;
+  assert.deepEqual(endsOf(undone(moved)), ["10.11.12.1.2.3", "10.11.12.1.22", "10.11.12.1.4"]);
+  assert.equal(nodeAt(more, find(more, PLAIN, [...PROMPT, 1, 21])).seed, 21);
+  const old = written(NO_TREE, { ...PLAIN, text: "Another" }, [7]);
+  const fresh = grownBy(old, PLAIN, { ids: PROMPT, nPrompt: 3 }, [{ ids: [...PROMPT, 1], told: drawn(1) }]);
+  assert.deepEqual(textAt(fresh, fresh.tip), { ids: PROMPT, nPrompt: 3 });
+  assert.equal(find(undone(fresh), PLAIN, PROMPT), fresh.tip, "the prompt stays");
+});
+
+test("two nodes are chosen; a third takes the place of the second, and what is pruned leaves", () => {
+  const chosen = [1, 2, 3].reduce(picked, TWO);
+  assert.deepEqual(chosen.pair, [1, 3]);
+  assert.deepEqual(picked(chosen, 1).pair, [3]);
+  assert.deepEqual(pruned(chosen, 3).pair, [1]);
 });
 
 test("a link replays the tree: the same texts, tokens, draws and names", () => {

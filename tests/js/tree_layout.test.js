@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { folded, NO_TREE, visited, wayTo } from "../../static/state/text_tree.js";
+import { NO_TREE, visited, wayTo } from "../../static/state/text_tree.js";
+import { folded } from "../../static/state/tree_changes.js";
 import { columnEnds, neighbour, placedFrom } from "../../static/views/generation/tree_layout.js";
 
 const RUN = { model: "gpt", text: "Tom" };

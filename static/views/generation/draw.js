@@ -8,6 +8,7 @@ import { createCrossRow, createDrawn } from "./drawn.js";
 import { writerOf } from "./player.js";
 import { createTree } from "./tree.js";
 import { createTreeTools } from "./tree_tools.js";
+import { createWays } from "./ways.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -33,9 +34,11 @@ function createPanel(root, actions) {
   const { session, player, onChange } = writerOf(actions);
   onChange(draw);
   const tree = createTree(session, player, actions);
+  const ways = createWays(session, player, actions);
   const parts = {
     tree,
-    tools: createTreeTools(session, actions, tree.zooms, []),
+    tools: createTreeTools(session, actions, tree.zooms, [ways.button]),
+    ways: ways.said,
     cross: createCrossRow(session, actions),
     drawn: createDrawn(session),
     beams: createBeams(session, actions),
@@ -52,6 +55,7 @@ function createPanel(root, actions) {
     setText(parts.title, t("tree.title"));
     if (path) setText(parts.count, countOf(path, player, state));
     parts.restart.draw();
+    ways.draw(state);
     parts.tools.draw(state);
     for (const part of [tree, parts.cross, parts.drawn, parts.beams]) part.draw(trace, state);
     setText(parts.notes, notesOf(session.blocked(), state, trace));
@@ -68,14 +72,14 @@ function createPanel(root, actions) {
 }
 
 /**
- * @typedef {{title: HTMLElement, tree: {node: HTMLElement}, tools: {node: HTMLElement}, cross: {node: HTMLElement},
+ * @typedef {{title: HTMLElement, tree: {node: HTMLElement}, tools: {node: HTMLElement}, ways: HTMLElement, cross: {node: HTMLElement},
  *   drawn: {node: HTMLElement}, restart: {node: HTMLElement}, beams: {node: HTMLElement}, count: HTMLElement, notes: HTMLElement}} Layout
  */
 
 /** @param {Layout} parts */
-function layout({ title, tree, tools, cross, drawn, beams, count, restart, notes }) {
+function layout({ title, tree, tools, ways, cross, drawn, beams, count, restart, notes }) {
   const head = h("div", { class: "written-head" }, h("h2", null, title, count), restart.node);
-  return [head, tools.node, tree.node, notes, cross.node, drawn.node, beams.node];
+  return [head, tools.node, ways, tree.node, notes, cross.node, drawn.node, beams.node];
 }
 
 /** "step 4 of 12, seed 7". @param {Path} path @param {Player} player @param {State} state */

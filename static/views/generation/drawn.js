@@ -36,11 +36,11 @@ export function createDrawn(session) {
       const path = session.path();
       if (!path) return;
       const index = session.chosen(path);
-      const step = session.drawn(index);
+      const step = session.known(index);
       const word = namedToken(session.word(path.ids[index]));
       const [blocked, greedy] = [session.blocked(), step?.settings.temperature === 0];
       replace(how, howOf({ step, index, word, path, greedy, blocked, from: trace?.targetFrom ?? null }));
-      line.hidden = !step || step.u === null;
+      line.hidden = !step?.from || step.u === null;
       const wide = (/** @type {Part} */ part) => wordsWidth(part, "--mono") < (part.to - part.from) * line.clientWidth;
       if (!line.hidden) replace(line, sharesLine(partsOf(session, step.from, step.u), step.u, wide));
       const place = placeOf(trace, state, path, index);

@@ -83,6 +83,8 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
     },
     retry: () => run(player.failed),
     pause: () => finish({}),
+    /** The request that writes so many tokens after what is written. @param {Path} path @param {number} count */
+    request: (path, count) => requestOf(path, get(), session.model(), count, beginOf(path)),
     goal: () => goalOf(session.path(), player.length()),
     /** Shows the draw of a step that is coming; the dock sets it. @type {(signal: AbortSignal) => Promise<void>|void} */ land: () => {},
   };

@@ -8,21 +8,8 @@ import { offsetOf } from "../../model/compare/runs.js";
 import { writesTarget } from "../../model/description.js";
 import { rowOf } from "../../model/selection.js";
 import { followsQuery, showingIds, writingSide } from "../../model/written.js";
-import {
-  allFrom,
-  find,
-  folded,
-  merged,
-  nodeAt,
-  picked,
-  pruned,
-  renamed,
-  sameSentence,
-  textAt,
-  undone,
-  visited,
-  wayTo,
-} from "../../state/text_tree.js";
+import { allFrom, find, merged, nodeAt, sameSentence, textAt, visited, wayTo } from "../../state/text_tree.js";
+import { folded, grownBy, picked, pruned, renamed, undone } from "../../state/tree_changes.js";
 
 /**
  * @import { ModelTrace, Prediction } from "../../data/model_trace.js"
@@ -153,13 +140,10 @@ export function createSession(actions) {
       const before = actions.get();
       const { settings } = step.from;
       draws.set(next.join("."), { ...step, rows: null, settings });
-      const { before: p, after, u } = step;
-      const how = settings?.temperature === 0 ? "greedy" : "drawn";
-      const by = u === null ? { how: "typed" } : { how, u, seed: before.seed, settings }; // typed, or a forced beginning
-      const drawn = { ...by, p, after, word: labelOf(step.token) };
+      const drawn = toldBy(step, before.seed, settings);
       const tree = treeWith(
         { ...now, ids: next, nPrompt, given: false },
-        (of, ids) => (ids.length === next.length ? /** @type {Told} */ (drawn) : told(of, ids, "given")),
+        (of, ids) => (ids.length === next.length ? drawn : told(of, ids, "given")),
         true,
       );
       const patch = { ...showingIds(before, trace?.model, next, nPrompt), tree };
@@ -195,6 +179,8 @@ export function createSession(actions) {
     fold: (at, folds) => actions.set({ tree: folded(actions.get().tree, at, folds) }),
     /** @param {number} at  to be compared */
     pick: (at) => actions.set({ tree: picked(actions.get().tree, at) }),
+    /** Texts that another request wrote from here. @param {Path} path @param {{ids: number[], told: Told}[]} texts */
+    grow: (path, texts) => actions.set({ tree: grownBy(actions.get().tree, runOf(path), path, texts) }),
     undo: () => actions.set({ tree: undone(actions.get().tree) }),
     /** What a file or another request has. @param {TextTree} other */
     add: (other) => actions.set({ tree: merged(actions.get().tree, other) }),
@@ -208,6 +194,25 @@ export function createSession(actions) {
     },
     /** The step that drew the token at `index`, if it was drawn here. @param {number} index */
     drawn: (index) => at(({ ids }) => session.step(ids.slice(0, index + 1))),
+    /** The same, or what the tree keeps of it: without `from`, what it was drawn from. @param {number} index */
+    known(index) {
+      const step = session.drawn(index);
+      const { tree } = actions.get();
+      const place = step ? -1 : (at((now) => find(tree, runOf(now), now.ids.slice(0, index + 1))) ?? -1);
+      if (place < 0) return step;
+      const { how, p: before, after, u = null, settings } = nodeAt(tree, place);
+      if (!["greedy", "drawn", "typed"].includes(how) || before === undefined) return undefined;
+      const used = tree.settings[settings ?? -1] ?? {};
+      return {
+        token: session.word(nodeAt(tree, place).ids[0]),
+        u,
+        before,
+        after,
+        typed: how === "typed",
+        settings: used,
+        from: null,
+      };
+    },
     /** The step that drew the last of these ids, if it was drawn here. @param {number[]} ids */
     step: (ids) => draws.get(ids.join(".")),
     /** The label of a token; its id until more is known. @param {number} id */
@@ -261,6 +266,12 @@ export function createSession(actions) {
 }
 
 /** @typedef {ReturnType<typeof createSession>} Session */
+
+/** What a step says of its token. @param {any} step @param {number} seed @param {any} settings @returns {Told} */
+export function toldBy({ token, before: p, after, u, typed }, seed, settings) {
+  const how = u === null || typed ? "typed" : settings?.temperature === 0 ? "greedy" : "drawn";
+  return { how, p, after, ...(u !== null && { u, seed }), settings, word: labelOf(token) };
+}
 
 /** @param {WritingRun} run @param {number[]} ids */
 const keyOf = (run, ids) => `${JSON.stringify(run)} ${ids.join(".")}`;

@@ -95,7 +95,10 @@ export function createTree(session, player, actions) {
           update(button, { "aria-disabled": ZOOMS[i + (side ? 1 : -1)] ? null : "true" }),
         );
     });
-    if (here < 0) return;
+    if (here < 0) {
+      drawn = "";
+      return [edges, items, marks].forEach((part) => replace(part));
+    }
     const content = JSON.stringify([
       tree,
       here,

@@ -1,0 +1,114 @@
+/** Ten ways on: the text continued with each of the ten seeds after the chosen one, and where the ways part. */
+
+import { streamWays } from "../../data/streams.js";
+import { sharedLength } from "../../model/selection.js";
+import { h, setText, update } from "../../ui/dom.js";
+import { errorText } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+import { toldBy } from "./session.js";
+
+/**
+ * @import { WayStep } from "../../data/streams.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../view.js"
+ * @import { Player } from "./buttons.js"
+ * @import { Path, Session } from "./session.js"
+ */
+
+/** How many ways, and tokens of each: what a window shows. */
+const [WAYS, TOKENS] = [10, 8];
+/** Milliseconds between two drawings while they arrive. */
+const SHOWN_EVERY = 120;
+
+/** @param {Session} session @param {Player} player @param {Actions} actions */
+export function createWays(session, player, actions) {
+  const attrs = { class: "btn", type: "button", dataset: { testid: "tree-ways" } };
+  const button = h("button", { ...attrs, on: { click: () => (running ? stop() : write()) } });
+  const said = h("span", { class: "dim ways-said", role: "status", dataset: { testid: "ways-said" } });
+  let running = /** @type {AbortController|null} */ (null);
+  /** Of which text the words are: any other path ends them. */
+  let of = "";
+
+  function stop() {
+    running?.abort(); // closes the connection, which stops the server's work
+    running = null;
+    draw(actions.get());
+  }
+
+  async function write() {
+    const from = session.from();
+    if (!from || why(actions.get()) !== null) return;
+    player.pause();
+    if (from.ids.length !== session.path()?.ids.length) session.go(from);
+    of = from.ids.join(".");
+    running = new AbortController();
+    const { signal } = running;
+    setText(said, "");
+    draw(actions.get());
+    try {
+      const texts = await waysFrom(from, signal);
+      if (!signal.aborted) setText(said, partedWords(texts, from.ids.length));
+    } catch (error) {
+      if (!signal.aborted) setText(said, errorText(/** @type {Error} */ (error)));
+    }
+    if (!signal.aborted) stop();
+  }
+
+  /** Writes them, and shows them in the tree as they come. @param {Path} from @param {AbortSignal} signal @returns {Promise<number[][]>} their ids */
+  async function waysFrom(from, signal) {
+    const { seed } = actions.get();
+    const texts = Array.from({ length: WAYS }, () => from.ids);
+    let settings = /** @type {any} */ (null);
+    let waiting = /** @type {{ids: number[], told: ReturnType<typeof toldBy>}[]} */ ([]);
+    let last = 0;
+    const show = () => {
+      if (waiting.length && !signal.aborted) session.grow(from, waiting);
+      [waiting, last] = [[], performance.now()];
+    };
+    /** @param {WayStep} step */
+    const onStep = (step) => {
+      texts[step.way] = [...texts[step.way], step.token.id];
+      waiting.push({ ids: texts[step.way], told: toldBy(step, seed + 1 + step.way, settings) });
+      if (step.way === 0 && performance.now() - last > SHOWN_EVERY) show();
+    };
+    const onStart = (/** @type {any} */ start) => {
+      settings = start.prediction.settings;
+    };
+    try {
+      const request = { ...player.request(from, TOKENS), n: 1, ways: WAYS };
+      await streamWays(request, { signal, onStart, onStep });
+    } finally {
+      show();
+    }
+    return texts;
+  }
+
+  /** Why there are no ways on, or null. @param {State} state */
+  function why({ temperature }) {
+    if (temperature === 0) return t("ways.greedy");
+    const blocked = session.blocked();
+    return blocked ? t(`generation.${blocked}`, { n: session.window() }) : null;
+  }
+
+  /** @param {State} state */
+  function draw(state) {
+    const { seed } = state;
+    const reason = running ? null : why(state);
+    setText(button, t(running ? "ways.stop" : "ways.write"));
+    update(button, { "aria-busy": running ? "true" : null, "aria-disabled": reason === null ? null : "true" });
+    update(button, { title: reason ?? t("ways.about", { from: seed + 1, to: seed + WAYS, tokens: TOKENS }) });
+    if (running || session.path()?.ids.join(".") === of) return;
+    setText(said, "");
+    of = "";
+  }
+
+  return { button, said, draw };
+}
+
+/** "Ten ways on: 4 different next tokens, 9 different texts.". @param {number[][]} texts @param {number} start  where they begin */
+function partedWords(texts, start) {
+  const different = (/** @type {number} */ end) => new Set(texts.map((ids) => ids.slice(start, end).join("."))).size;
+  const common = texts.reduce((length, ids) => Math.min(length, sharedLength(texts[0], ids)), texts[0].length);
+  const vars = { next: different(start + 1), texts: different(Infinity), common: common - start };
+  return t(vars.common > 0 ? "ways.parted_later" : "ways.parted", vars);
+}
