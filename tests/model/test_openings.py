@@ -19,6 +19,9 @@ from torch import Tensor
 from transformers import AutoTokenizer
 
 from chumoku.model import checkpoint
+from chumoku.model.attribution.knockouts import HeadPart
+from chumoku.model.attribution.patching import Patching, patch_parts, patch_taps
+from chumoku.model.attribution.path_patching import PathPatching, Receiver, path_taps
 from chumoku.model.checkpoint import ZOO, Checkpoint
 from chumoku.model.export.huggingface import export
 from chumoku.model.generate import greedy_ids
@@ -200,3 +203,80 @@ def cross_or_self(loaded: Checkpoint, written: list[int]) -> Tensor:
     if loaded.config.family == "encoder-decoder":
         return patterns(trace(loaded, loaded.tokenizer.encode(TEXTS[loaded.name]), target=written[1:]), loaded)["cross"]
     return patterns(trace(loaded, written), loaded)[None]
+
+
+# --- TransformerLens: activation patching and direct paths ----------------------------------------------------
+
+PAIR = ("Tom lost his red car. Mom found the red", "Tom lost his red ball. Mom found the red")
+"""The run that is patched, and the one that is patched in."""
+
+
+class Pair:
+    """Both runs in our model and in TransformerLens's bridge to its export, with the answer of each."""
+
+    def __init__(self, folders: Path) -> None:
+        from transformer_lens.model_bridge import TransformerBridge
+
+        self.loaded, folder = exported(folders, "stories-gpt")
+        self.here, self.there = (self.loaded.tokenizer.encode(text) for text in PAIR)
+        self.answer, self.against = (
+            int(trace(self.loaded, ids, ["logits"]).tensors["logits"][-1].argmax()) for ids in (self.here, self.there)
+        )
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        self.bridge = TransformerBridge.boot_transformers(
+            str(folder), hf_model=opened(self.loaded, folder), tokenizer=tokenizer, device="cpu"
+        )
+        with torch.no_grad():
+            _, self.base = self.bridge.run_with_cache(torch.tensor([self.here]))
+            _, self.other = self.bridge.run_with_cache(torch.tensor([self.there]))
+
+    def source(self, taps: list[str]) -> Trace:
+        return trace(self.loaded, self.there, [*taps, "logits"])
+
+    def moved(self, found: Patching) -> Any:
+        """The metric that TransformerLens gets: ours, of its logits."""
+
+        def metric(logits: Tensor) -> Tensor:
+            difference = logits[0, -1, self.answer] - logits[0, -1, self.against]
+            return (difference - found.sides.base) / (found.sides.source - found.sides.base)
+
+        return metric
+
+
+@pytest.mark.parametrize("kind", ["resid_pre", "attn_out", "mlp_out"])
+def test_transformer_lens_s_patching_maps_are_ours(folders: Path, kind: str) -> None:
+    """Layers × positions of the normalised logit difference, each cell within 1e-4."""
+    from transformer_lens import patching
+
+    pair = Pair(folders)
+    source = pair.source(patch_taps(pair.loaded.description))
+    found = Patching(pair.loaded, pair.here, source, pair.answer, pair.against)
+    what = {"resid_pre": "stream", "attn_out": "attention", "mlp_out": "ffn"}[kind]
+    lengths = {"source": len(pair.here), "target": 0}
+    parts = [part for part in patch_parts(pair.loaded.description, lengths) if part.what == what]
+    own = torch.tensor([one.moved for one in found.patch(parts)]).view(pair.loaded.config.n_layer, len(pair.here))
+    of_kind = getattr(patching, f"get_act_patch_{kind}")
+    theirs = of_kind(pair.bridge, torch.tensor([pair.here]), pair.other, pair.moved(found))
+    torch.testing.assert_close(theirs.detach().cpu(), own.float(), rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("role", ["q", "k", "v"])
+def test_transformer_lens_s_direct_paths_from_head_to_head_are_ours(folders: Path, role: str) -> None:
+    """From one head to every later one, each within 1e-4."""
+    from transformer_lens import patching
+
+    pair, writer = Pair(folders), HeadPart("self", 3, 4)
+    source, later = pair.source(path_taps(pair.loaded.description)), [(i, h) for i in (4, 5) for h in range(8)]
+    own = torch.zeros(6, 8)
+    for layer, head in later:
+        to = Receiver("self", layer, head, role)
+        found = PathPatching(pair.loaded, pair.here, source, pair.answer, pair.against, to=to)
+        (one,) = found.patch([writer])
+        own[layer, head] = one.moved
+    tokens, metric = torch.tensor([pair.here]), pair.moved(found)
+    with torch.no_grad():
+        theirs = patching.get_act_patch_direct_path(
+            pair.bridge, tokens, pair.other, pair.base, metric, writer.layer, writer.head, role, verbose=False
+        )
+    assert own.abs().max() > 1e-3
+    torch.testing.assert_close(theirs.detach().cpu(), own, rtol=0, atol=1e-4)
