@@ -27,6 +27,8 @@ export const RANK_AXES = /** @type {const} */ (["weight", "length", "logit"]);
 export const RANK_AGAINST = /** @type {const} */ (["mean", "second"]);
 /** What sees a patch: all that comes after it, or one receiver alone, the answer or the open head's q, k or v. */
 export const RANK_PATHS = /** @type {const} */ (["rows", "answer", "q", "k", "v"]);
+/** What is put in by hand: the stream before the open layer, what its attention or FFN adds, or the open head's own. */
+export const RANK_HAND = /** @type {const} */ (["stream", "attention", "ffn", "z", "q", "k", "v"]);
 export const rankState = viewState("rank", {
   by: choice(...RANK_MEASURES),
   shows: choice(...RANK_SHOWN),
@@ -37,6 +39,7 @@ export const rankState = viewState("rank", {
   source: typed(""),
   path: choice(...RANK_PATHS),
   ffns: onOff(false),
+  hand: choice(...RANK_HAND),
 });
 
 /** How many candidates the lens lists, how many units a token, how many neighbours. */
@@ -79,6 +82,11 @@ export const QUESTIONS = {
   swap(state, trace) {
     const pair = swapOf(state, trace);
     return pair && { ...requestOf(state), ...pair };
+  },
+  /** The tokens of the second sentence. */
+  spelled(state) {
+    const { source } = rankState.of(state);
+    return source ? { model: state.model, text: source } : null;
   },
   vocabulary(state, trace) {
     const token = trace.queries.tokens[position(state, trace).query];

@@ -245,7 +245,9 @@ export function createTraces(api, { modelNamed, onWait }) {
       const question = QUESTIONS[what](state, trace);
       if (question === null) return Promise.resolve(null);
       const path = QUESTION_PATHS[what] ?? what;
-      return ask(`explain_${what}`, question, whole, (request, options) => api.explain(path, request, options));
+      return ask(`explain_${what}`, question, whole, (request, options) =>
+        what === "spelled" ? api.tokenize(request, options) : api.explain(path, request, options),
+      );
     },
 
     /** How many tokens other tokenizers split `text` into. @param {State} state @param {string} text */

@@ -70,21 +70,31 @@ export function partAt(state, model, part) {
 
 // What takes its place: zero, or its mean over the windows that the model stores.
 
-/** Whether an edit is an ablation whose part has a stored mean. @param {Intervention} edit @param {any} model  of /api/models */
-export function hasMean({ kind, where, over }, model) {
+/** Whether an edit is an ablation of one part, of which a mean can be taken. @param {Intervention} edit */
+export function canMean({ kind, where }) {
   const role = where.role ?? "z";
   const isPart = role === "z" ? Number.isInteger(where.head) : Object.values(WRITES).includes(role);
-  return Boolean(model.means) && kind === "ablate" && !over && isPart;
+  return kind === "ablate" && isPart;
 }
+
+/** Whether its part has a stored mean. @param {Intervention} edit @param {any} model  of /api/models */
+export const hasMean = (edit, model) => Boolean(model.means) && !edit.over && canMean(edit);
 
 /** @param {Edited} state @param {number[]} at @param {"zero"|"mean"} by */
 export function replacedBy(state, at, by) {
   const changed = editsOf(state).map((one, i) => {
     if (!at.includes(i)) return one;
-    const { to: _, ...edit } = one.edit;
+    const { to: _, over: __, ...edit } = one.edit;
     return { ...one, edit: by === "mean" ? { ...edit, to: by } : edit };
   });
   return withEdits(/** @type {any} */ (changed));
+}
+
+/** The mean over these sentences in its place; none: zero. @param {Edited} state @param {number[]} at @param {string[]} sentences */
+export function meanOver(state, at, sentences) {
+  if (!sentences.length) return replacedBy(state, at, "zero");
+  const edits = editsOf(replacedBy(state, at, "mean"));
+  return withEdits(edits.map((one, i) => (at.includes(i) ? { ...one, edit: { ...one.edit, over: sentences } } : one)));
 }
 
 // Of the whole model: positions off, LayerNorm frozen.

@@ -1,5 +1,6 @@
 /** What is changed in the run, next to the masks: each edit as a chip that switches it and removes it, before | after, undo and redo. */
 
+import { lazy } from "../data/lazily.js";
 import {
   compared,
   isTrained,
@@ -11,14 +12,13 @@ import {
 } from "../model/compare/runs.js";
 import { attentionOf, attentionsOf, has } from "../model/description.js";
 import { editsOf, groupsOf, switched, without } from "../model/edits.js";
-import { hasMean, partWritten, replacedBy } from "../model/formula_edits.js";
+import { partWritten } from "../model/formula_edits.js";
 import { namesOf, nameText } from "../model/labels.js";
 import { sideOf } from "../model/sides.js";
 import { createEditHistory } from "../state/edit_history.js";
 import { changedWords, runWords } from "../ui/compare_words.js";
 import { createPopover, segment } from "../ui/controls.js";
 import { h, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
-import { integer } from "../ui/format.js";
 import { attentionWords } from "../ui/heads.js";
 import { phrase, t } from "../ui/i18n.js";
 import { placeOf } from "./places.js";
@@ -177,6 +177,8 @@ function trainedAgain(state, model) {
 
 // The edits as chips: one stands in the line, several are a list.
 
+const how = lazy(() => import("./edit_how.js"));
+
 /** @param {(change: (state: State) => Edited) => void} set */
 function createList(set) {
   const [count, only] = [h("span", { class: "n" }), h("span", { class: "words" })];
@@ -188,6 +190,8 @@ function createList(set) {
   const { close } = createPopover(node, button, panel, () => {});
   let drawn = "";
   let shown = 0;
+  let made = /** @type {ReturnType<typeof import("./edit_how.js").createHow>|null} */ (null);
+  let again = () => {};
   return {
     node,
     /**
@@ -195,7 +199,15 @@ function createList(set) {
      * @param {string[]} refused  why the server refused each; "": it did not
      */
     draw(groups, trace, model, next, refused) {
-      const content = JSON.stringify([groups, trace?.key, model.name, refused]);
+      const parts = groups.some(({ kind }) => kind === "head" || kind === "other");
+      again = () => this.draw(groups, trace, model, next, refused);
+      if (parts && !how.code)
+        how.load().then(
+          () => how.code && again(),
+          () => {},
+        ); // the next draw tries again
+      if (how.code) made ??= how.code.createHow();
+      const content = JSON.stringify([groups, trace?.key, model.name, refused, made !== null]);
       if (content === drawn) return;
       drawn = content;
       // The list of one stays open under the pointer that changes it: a run that arrives does not close it.
@@ -211,8 +223,9 @@ function createList(set) {
       update(button, { title: single ? plainText(groupWords(one, trace, model)) : null });
       const chips = groups.map((group, i) => {
         const chip = chipOf(group, groupWords(group, trace, model), String(i), set);
-        const how = howOf(group, model, String(i), set);
-        if (how) chip.lastChild?.before(how);
+        const { buttons = [], field = null } = made?.of(group, model, String(i), set) ?? {};
+        chip.lastChild?.before(...buttons);
+        if (field) chip.append(field);
         if (refused[i])
           chip.append(h("small", { class: "edit-problem", dataset: { testid: "edit-problem" } }, refused[i]));
         return chip;
@@ -256,26 +269,11 @@ function chipOf({ on, edits }, words, at, set) {
   return h("span", { class: "edit-chip", dataset: { testid: "edit-chip" } }, toggle, remove);
 }
 
-/**
- * Of a part that is off: zero, or its stored mean in its place. Null: it has none.
- * @param {Group} group @param {any} model @param {string} at @param {(change: (state: State) => Edited) => void} set
- */
-function howOf(group, model, at, set) {
-  const edit = group.kind === "other" ? group.edit : null;
-  if (group.edits.length !== 1 || !(edit ? hasMean(edit, model) : group.kind === "head" && model.means)) return null;
-  const by = edit?.to === "mean" ? "zero" : "mean";
-  const { n, on } = model.means;
-  const about = t(`edits.to_${by}`, { n: integer(n), on });
-  const click = () => set((state) => replacedBy(state, group.edits, by));
-  const attrs = { class: "edit-remove", type: "button", "aria-label": about, title: about, on: { click } };
-  return h("button", { ...attrs, dataset: { testid: "edit-how", focus: `how ${at}` } }, by === "mean" ? "x̄" : "0");
-}
-
 /** "red₂ ↛ car · all layers", "head 5·2 off". @param {Group} group @param {ModelTrace|null} trace @param {Model} model @returns {Words} */
 export function groupWords(group, trace, model) {
   if (group.kind === "edge") return edgeWords(group, trace);
   if (group.kind === "edges") return [t("edits.many", { n: group.n })];
-  if (group.kind === "other") return otherWords(group.edit, model);
+  if (group.kind === "other") return otherWords(group.edit, trace, model);
   const { attention, layer, head } = group.head;
   const of = attentionWords(model, attention);
   return [of ? `${of} · ` : "", t(`edits.${group.kind}_off`, { layer, head, n: group.n })];
@@ -293,8 +291,8 @@ function edgeWords({ edge: { attention, layer, query, key, head }, layers, all }
   return phrase(`edits.${where}`, words);
 }
 
-/** An edit that no gesture of the page makes. @param {State["interventions"][number]} edit @param {Model} model @returns {Words} */
-function otherWords(edit, model) {
+/** An edit of a part, of the formula, or one that no gesture makes. @param {State["interventions"][number]} edit @param {ModelTrace|null} trace @param {Model} model @returns {Words} */
+function otherWords(edit, trace, model) {
   const { kind, where, allow, temperature } = edit;
   const { attention, layer, head, role } = where;
   if (kind === "no_positions" || kind === "freeze_norms") return [t(`edits.${kind}`)];
@@ -307,7 +305,18 @@ function otherWords(edit, model) {
   const within = head == null ? (layer == null ? "layers" : "layer") : layer == null ? "heads" : "head";
   const place = t(`edits.in_${within}`, { layer: layer ?? "", head: head ?? "" });
   const vars = { role: role ?? "z", temperature: temperature ?? 1 };
+  const row = kind === "patch" && trace ? rowPatched(edit, trace) : null;
+  if (row) return [of ? `${of} · ` : "", ...phrase("edits.patch_row", { ...vars, token: row }), ` · ${place}`];
   const what =
     kind === "mask" ? t(allow ? "edits.allowed" : "edits.forbidden") : t(`edits.${isMean ? "mean" : kind}`, vars);
   return [of ? `${of} · ` : "", `${what} · ${place}`];
+}
+
+/** The token whose row a patch replaces; null: it replaces all. @param {State["interventions"][number]} edit @param {ModelTrace} trace */
+function rowPatched({ where }, trace) {
+  const open = trace.attentions.find(({ id }) => id === (where.attention ?? trace.attentions[0].id));
+  const at = where.query ?? where.key ?? null;
+  if (!open || at === null) return null;
+  const token = namesOf(sideOf(trace.sides, open[where.key == null ? "queries" : "keys"]).tokens)[at];
+  return h("b", { translate: "no" }, token ? nameText(token) : String(at));
 }

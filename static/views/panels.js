@@ -234,6 +234,7 @@ const rank = {
   also(state, model) {
     const { shows } = rankState.of(state);
     if (shows === "vocabulary" && hasVocabulary(model)) return ["explain:vocabulary"];
+    if (shows === "patch" && !model.picture) return ["explain:spelled"];
     return shows === "direct" && can(model, "contributions") ? ["explain:direct"] : [];
   },
   ...lazily(() => import("./rank/draw.js")),

@@ -100,14 +100,16 @@ async def test_means_are_written_in_generation_as_in_one_pass(client: AsyncClien
 
 async def test_a_row_is_patched_into_another(client: AsyncClient) -> None:
     other = {"text": "Tom saw a red car."}
-    theirs, _ = await trace(client, **other, want=["layers.1.*"])
+    want = ["layers.1.*", "layers.0.resid_post"]
+    theirs, _ = await trace(client, **other, want=want)
     for role, where, tap in (
         ("z", {"head": 2, "query": 3}, "layers.1.attn.z"),
         ("out", {"query": 3}, "layers.1.ffn.out"),
         ("attn_out", {"query": 3}, "layers.1.attn.attn_out"),
+        ("stream", {"query": 3}, "layers.0.resid_post"),
     ):
         edit = {"kind": "patch", "where": {"layer": 1, "role": role, **where, "from_row": 1}, "from": other}
-        found, _ = await trace(client, want=["layers.1.*"], interventions=[edit])
+        found, _ = await trace(client, want=want, interventions=[edit])
         at = (where["head"],) if "head" in where else ()
         np.testing.assert_array_equal(found[tap][(*at, 3)], theirs[tap][(*at, 1)])
         np.testing.assert_array_equal(found[tap][(*at, 2)], (await trace(client, want=[tap]))[0][tap][(*at, 2)])
@@ -115,10 +117,26 @@ async def test_a_row_is_patched_into_another(client: AsyncClient) -> None:
 
 async def test_a_run_patched_with_itself_changes_no_bit(client: AsyncClient) -> None:
     plain, _ = await trace(client, want=["logits"])
-    for role in ("out", "post", "z"):
+    for role in ("out", "post", "z", "stream"):
         edit = {"kind": "patch", "where": {"layer": 1, "role": role, "query": 2, "from_row": 2}, "from": {"text": TEXT}}
         found, _ = await trace(client, want=["logits"], interventions=[edit])
         np.testing.assert_array_equal(found["logits"], plain["logits"])
+
+
+async def test_all_rows_of_the_first_stream_make_the_other_run(client: AsyncClient) -> None:
+    """And what is measured on top of such a run is measured, too: a pass cannot resume at an edited stream."""
+    other = {"text": TEXT[::-1]}
+    theirs, _ = await trace(client, **other, want=["logits"])
+    rows = len(theirs["logits"])
+    mine = {"token_ids": [1] * rows}
+    edits = [
+        {"kind": "patch", "where": {"layer": 0, "role": "stream", "query": row}, "from": other} for row in range(rows)
+    ]
+    found, _ = await trace(client, text=None, **mine, want=["logits"], interventions=edits)
+    np.testing.assert_allclose(found["logits"], theirs["logits"], atol=1e-4)
+    for path in ("ablations", "effects"):
+        answer = await client.post(f"/api/explain/{path}", json={**mine, "interventions": edits})
+        assert answer.status_code == 200, answer.text
 
 
 @pytest.mark.parametrize(

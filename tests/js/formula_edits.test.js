@@ -13,6 +13,7 @@ import {
   isMade,
   isPartOff,
   madeOrUndone,
+  meanOver,
   partToggled,
   positionsFixed,
   replacedBy,
@@ -24,6 +25,7 @@ import {
 import { deviationOf, normalised } from "../../static/model/matrix.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { DEFAULTS } from "../../static/state/store.js";
+import { sentencesIn } from "../../static/views/edit_how.js";
 
 /** @import { State } from "../../static/state/store.js" */
 
@@ -142,6 +144,17 @@ test("a part that is off may have its mean in its place, and is then not off", (
     [hasMean(head, stored), hasMean(head, {}), hasMean({ ...head, where: { ...head.where, role: "q" } }, stored)],
     [true, false, false],
   );
+});
+
+test("a mean over the reader's own sentences is one edit, and none of them is zero again", () => {
+  const off = stateWith(partToggled(stateWith(), { attention: "self", layer: 1, part: "ffn" }, attentions));
+  const own = stateWith(meanOver(off, [0], ["one", "two"]));
+  assert.deepEqual(own.interventions, [{ ...off.interventions[0], to: "mean", over: ["one", "two"] }]);
+  assert.deepEqual(stateWith(meanOver(own, [0], ["three"])).interventions[0].over, ["three"]);
+  for (const back of [meanOver(own, [0], []), replacedBy(own, [0], "zero")])
+    assert.deepEqual(back, { interventions: off.interventions, paused: [] });
+  assert.equal(hasMean(own.interventions[0], { means: { n: 9 } }), false);
+  assert.deepEqual(sentencesIn(" one \n\n two\n"), ["one", "two"]);
 });
 
 test("a frozen norm's σ follows from what it read and wrote", () => {

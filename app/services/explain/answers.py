@@ -187,11 +187,12 @@ def effects_on(plan: RunPlan, answer: int, row: int) -> Effects | WholePasses:
 
 
 def can_resume(plan: RunPlan) -> bool:
-    """Whether a pass can resume at a layer: of our own modules, with a mechanism that has masks, and unless the final
-    norm is edited, because a resumed pass reads its row alone."""
+    """Whether a pass can resume at a layer: of our own modules, with a mechanism that has masks, and unless the stream
+    is edited between layers, or the final norm, because a resumed pass reads its row alone."""
     description = plan.traceable.description
     norm = description.readout.final_norm
-    edited = norm is not None and norm.roles["out"].tap in plan.run.edit
+    fixed = {tap for stack in description.stacks for tap in stack.stream} | ({norm.roles["out"].tap} if norm else set())
+    edited = not fixed.isdisjoint(plan.run.edit)
     return plan.traceable.checkpoint is not None and description.can["effects"] and not edited
 
 

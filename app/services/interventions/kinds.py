@@ -152,8 +152,8 @@ if TYPE_CHECKING:
 class Rows(Where):
     role: str = Field(
         max_length=200,
-        description="A role with a row for each query (`q`, `z`, `attn_out` …) or key (`k`, `v` …). The description of "
-        "the model says which: `rows`.",
+        description="A role with a row for each query (`q`, `z`, `attn_out` …) or key (`k`, `v` …); the description of "
+        "the model says which: `rows`. Also `stream`, the residual stream before the layer.",
     )
     head: Index | None = Field(default=None, description="Default: every head.")
     query: Index | None = Field(default=None, description="Default: every row, for runs of the same length.")

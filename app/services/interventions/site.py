@@ -103,14 +103,17 @@ class Site:
         return attention_of(self.description, where.attention, layer, f"{at}.where.attention", f"{at}.where.layer")
 
     def role(self, attention: Attention, name: str, at: str, layer: int | None = None) -> Role:
-        """Raises `unknown_role`, listing the roles of the attention, and with a layer those of its FFN, too."""
+        """Raises `unknown_role`, listing the roles of the attention; with a layer those of its FFN too, and `stream`,
+        the residual stream before the layer."""
         if name in attention.roles:
             return attention.roles[name]
+        if name == STREAM and layer is not None:
+            return Role("position d_model", tuple(self.description.stack(attention.stack).stream[:-1]))
         ffns = [] if layer is None else ffns_of(self.description, attention, layer)
         for ffn in ffns:
             if name in ffn.roles:
                 return Role(ffn.roles[name].dims, (ffn.roles[name].tap,) * attention.n_layer)
-        known = [*attention.roles, *(role for ffn in ffns for role in ffn.roles)]
+        known = [*attention.roles, *(role for ffn in ffns for role in ffn.roles), *([] if layer is None else [STREAM])]
         raise unknown_name("unknown_role", "role", name, known, where=f"{at}.where.role")
 
     def check_head(self, attention: Attention, head: int | None, at: str) -> None:
@@ -121,6 +124,9 @@ class Site:
     def check_position(self, position: int, side: Side, at: str, name: str) -> None:
         """Raise `bad_position` for a token that the side does not have and cannot get."""
         check_index("position", position, self.limits[side], f"{at}.where.{name}")
+
+
+STREAM = "stream"
 
 
 def wrong_role(role: str, why: str, at: str, hint: str = "Use another role.") -> AppError:

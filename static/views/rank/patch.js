@@ -14,6 +14,7 @@ import { attentionName } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { className } from "../../ui/token_text.js";
 import { namesIn } from "../query_key.js";
+import { buildByHand, drawByHand } from "./by_hand.js";
 import { blocksOf, buildBlock } from "./map.js";
 import { buildPaths, drawChoice, drawPaths, pathsOf } from "./paths.js";
 
@@ -50,10 +51,10 @@ export function buildPatch() {
     offer,
     stop,
   );
-  const paths = buildPaths();
-  const element = h("section", null, tools, paths.element, said, about, legend, maps, paths.shown);
+  const [paths, byHand] = [buildPaths(), buildByHand()];
+  const element = h("section", null, tools, paths.element, byHand.element, said, about, legend, maps, paths.shown);
   const blocks = /** @type {Map<string, Block>} */ (new Map());
-  return { element, input, offer, stop, paths, said, about, legend, maps, blocks, stopped: "" };
+  return { element, input, offer, stop, paths, byHand, said, about, legend, maps, blocks, stopped: "" };
 }
 
 /** @typedef {ReturnType<typeof buildPatch>} Parts */
@@ -75,6 +76,7 @@ export function drawPatch(parts, measured, trace, state, actions) {
   const { input, offer, paths, said, about } = parts;
   const asked = pathsOf(trace, state);
   drawChoice(paths, trace, state, actions);
+  drawByHand(parts.byHand, trace, state, actions);
   if (document.activeElement !== input) input.value = source;
   input.onchange = () => actions.set(rankState.patch({ source: input.value }));
   const other = offered(trace, state);
@@ -90,6 +92,7 @@ export function drawPatch(parts, measured, trace, state, actions) {
   else if (!start) setText(said, t(source && measured ? "rank.begins" : "patch.empty"));
   else replace(said, h("span", null, sentence(start)));
   about.hidden = asked !== null;
+  if (asked) parts.byHand.element.hidden = true;
   parts.legend.hidden = parts.maps.hidden = !start || !found.length || asked !== null;
   paths.shown.hidden = !start || asked === null;
   if (!start) return;
