@@ -288,6 +288,8 @@ def asked_in(database: Database, n: int) -> tuple[str, list[str], int]:
 
 def test_two_processes_count_every_vote_once(database: Database) -> None:
     teacher, keys, question = asked_in(database, 40)
+    database.has_changed()  # from here on
+    post(database, teacher, kind="lock", locked=True)
     assert not database.has_changed()  # this process's own changes are not others'
     both = [SPAWN.Process(target=votes_of, args=(database.folder, part, question)) for part in (keys[:20], keys[20:])]
     for one in both:
