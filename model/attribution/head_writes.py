@@ -12,7 +12,7 @@ from torch import Tensor
 
 from chumoku.model.attribution.keys import KeyReader
 from chumoku.model.attribution.logit_attribution import norm_taps
-from chumoku.model.attribution.walk_back import WalkBack, favoured, subtracted
+from chumoku.model.attribution.walk_back import WalkBack, favoured, subtracted, weights_of
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import AttentionSublayer, Stack
 from chumoku.model.explain.anatomy import (
@@ -76,9 +76,9 @@ def head_writes(
     at_row = {tap: run.tensors[tap][row].double() for tap in inputs}
     w_u = unembedding(checkpoint)[0].double().cpu()
     place = sublayer(stack, attention, layer)
-    reads = WalkBack(checkpoint, at_row, w_u, w_u[answer]).all_through(place)  # answer d_model
+    reads = WalkBack(weights_of(checkpoint), at_row, w_u, w_u[answer]).all_through(place)  # answer d_model
     logits = written @ reads.T  # key answer
-    return HeadWrites(row, answer, weights[head, row] * logits[:, answer], favoured(checkpoint, logits, k))
+    return HeadWrites(row, answer, weights[head, row] * logits[:, answer], favoured(weights_of(checkpoint), logits, k))
 
 
 def sublayer(stack: Stack, attention: str, layer: int) -> AttentionSublayer:
@@ -136,5 +136,5 @@ def key_writes(
 def direction(checkpoint: Checkpoint, at_row: dict[str, Tensor], place: AttentionSublayer, answer: int) -> Tensor:
     """In which direction [d_model] logit[answer] − the mean logit reads what an attention writes."""
     w_u = unembedding(checkpoint)[0].double().cpu()
-    g = w_u[answer] - subtracted(checkpoint, w_u, "mean")
-    return WalkBack(checkpoint, at_row, g[None], g).all_through(place)[0]
+    g = w_u[answer] - subtracted(weights_of(checkpoint), w_u, "mean")
+    return WalkBack(weights_of(checkpoint), at_row, g[None], g).all_through(place)[0]

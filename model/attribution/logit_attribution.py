@@ -11,8 +11,8 @@ of all answers that can be given. A head's term is the sum of what it brings fro
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, Unpack
 
 import torch
@@ -25,20 +25,18 @@ from chumoku.model.attribution.walk_back import (
     Term,
     UnitTerms,
     WalkBack,
+    Weights,
     subtracted,
+    weights_of,
     writes_by_part,
 )
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.describe import AttentionSublayer, Description, FfnSublayer
-from chumoku.model.explain.anatomy import (
-    Options,
-    answer_logits,
-    check_answer,
-    pick_row,
-    rows_of,
-    unembedding,
-)
-from chumoku.model.trace import trace
+from chumoku.model.describe import AttentionSublayer, Description, FfnSublayer, Stack
+from chumoku.model.explain.anatomy import Options, check_answer, pick_row, rows_of, without
+from chumoku.model.run import Run
+from chumoku.model.taps import Edit
+from chumoku.model.trace import Trace, trace
+from chumoku.model.traceable import TraceableModel
 
 Subtracted = Against | Literal["second"]
 """`second`: that of the most likely other answer."""
@@ -87,40 +85,80 @@ def contributions(
         raise ValueError(f"{checkpoint.name} has an attention whose output is not a sum over heads")
     for token in (answer, *([against] if isinstance(against, int) else [])):
         check_answer(checkpoint, token)
+
+    def passed(names: Sequence[str], edit: Mapping[str, Edit]) -> Trace:
+        watched: Options = {**options, "edit": edit}
+        return trace(checkpoint, ids, names, **watched)
+
     split = None if units_of is None else splittable_ffn(description, units_of)
-    taps = taps_needed(description, options.get("edit") or {})
+    about = weights_of(checkpoint)
+    return decomposed(about, passed, answer, options.get("edit") or {}, row, against, split=split, by_key=by_key)
+
+
+@torch.inference_mode()
+def contributions_of_run(
+    traceable: TraceableModel,
+    run: Run,
+    answer: int,
+    *,
+    row: int | None = None,
+    against: Subtracted = None,
+    by_key: bool = False,
+) -> Contributions:
+    """As `contributions`, of any model that `can["direct"]`. Raises what its `trace` raises."""
+
+    def weight(name: str) -> Tensor:
+        return traceable.weights([name])[name]
+
+    def passed(names: Sequence[str], edit: Mapping[str, Edit]) -> Trace:
+        return traceable.trace(replace(run, edit=edit), names)
+
+    description = traceable.description
+    never = [] if description.predicts == "classes" else traceable.about.never_sampled
+    about = Weights(description, weight, never)
+    return decomposed(about, passed, answer, run.edit, row, against, by_key=by_key)
+
+
+Passed = Callable[[Sequence[str], Mapping[str, Edit]], Trace]
+
+
+def decomposed(
+    weights: Weights, passed: Passed, answer: int, edit: Mapping[str, Edit], row: int | None, against: Subtracted, *,
+    split: FfnSublayer | None = None, by_key: bool = False,
+) -> Contributions:  # fmt: skip
+    """`passed` runs the model and keeps tensors, under edits."""
+    description = weights.description
+    taps = taps_needed(description, edit)
     if split is not None:
         taps.append(split.roles["post"].tap)
-    readers = key_readers(checkpoint) if by_key else {}
-    edit = dict(options.get("edit") or {})
+    readers = key_readers(weights) if by_key else {}
     for reader in readers.values():
         edit = reader.watched(edit)
     of_keys = [tap for reader in readers.values() for tap in reader.taps]
-    watched: Options = {**options, "edit": edit}
-    run = trace(checkpoint, ids, list(dict.fromkeys([*taps, *of_keys])), **watched)
+    run = passed(list(dict.fromkeys([*taps, *of_keys])), edit)
     row = pick_row(rows_of(description, run), row)
     logits = run.tensors[description.logits.tap]
     logit = logits if description.predicts == "classes" else logits[row]  # vocab|class
-    against = second(checkpoint, logit, answer) if against == "second" else against
+    against = second(weights, logit, answer) if against == "second" else against
     at_row = {name: run.tensors[name][..., row, :].double() for name in taps if name != description.logits.tap}
     keys = {path: reader.written(run.tensors, row, edit) for path, reader in readers.items()}
-    walk = walk_back(checkpoint, at_row, answer, against, split, keys)
+    walk = walk_back(weights, at_row, answer, against, split, keys)
     terms, scales = walk.terms[::-1], dict(reversed(walk.scales.items()))
-    value = float(logit[answer].double() - subtracted(checkpoint, logit.double(), against))
+    value = float(logit[answer].double() - subtracted(weights, logit.double(), against))
     total = sum(term.value for term in terms)
     return Contributions(row, answer, against, terms, value, total, value - total, scales, walk.units)
 
 
-def second(checkpoint: Checkpoint, logit: Tensor, answer: int) -> int:
+def second(weights: Weights, logit: Tensor, answer: int) -> int:
     """The most likely answer besides `answer`, by its logit [answer]."""
-    return int(answer_logits(checkpoint, logit).index_fill(0, torch.tensor([answer]), -torch.inf).argmax())
+    return int(without(logit, [*weights.never, answer]).argmax())
 
 
-def key_readers(checkpoint: Checkpoint) -> dict[str, KeyReader]:
+def key_readers(weights: Weights) -> dict[str, KeyReader]:
     """What the keys of each attention of the stack that answers bring, by the path of its module."""
-    description = checkpoint.description
+    description = weights.description
     return {
-        part.module: KeyReader(description.attention(part.attention), part.layer, checkpoint.model.get_parameter)
+        part.module: KeyReader(description.attention(part.attention), part.layer, weights.parameter)
         for part in description.readout.sublayers
         if isinstance(part, AttentionSublayer)
     }
@@ -135,7 +173,7 @@ def splittable_ffn(description: Description, layer: int) -> FfnSublayer | None:
 def taps_needed(description: Description, edited: Container[str]) -> list[str]:
     """The taps of the terms and of the scales. An attention's whole output is needed only if it was edited."""
     stack = description.readout
-    names = [description.logits.tap, *(role.tap for role in stack.embedding.roles.values())]
+    names = [description.logits.tap, stack.stream[0], *(role.tap for role in stack.embedding.roles.values())]
     for part in stack.sublayers:
         names.append(writes_by_part(description, part))
         if part.writes.tap in edited:
@@ -146,13 +184,15 @@ def taps_needed(description: Description, edited: Container[str]) -> list[str]:
 def norm_taps(description: Description, edited: Container[str]) -> list[str]:
     """The taps that give the scales of the norms on the way to the logits: inputs, and outputs that are edited."""
     stack = description.readout
-    norms = [part.norm for part in stack.sublayers if part.norm] + ([stack.final_norm] if stack.final_norm else [])
+    norms = [
+        norm for norm in (stack.embedding.norm, *(part.norm for part in stack.sublayers), stack.final_norm) if norm
+    ]
     outs = [out for norm in norms if (out := norm.roles["out"].tap) in edited]
     return [*(norm.roles["input"].tap for norm in norms), *outs]
 
 
 def walk_back(
-    checkpoint: Checkpoint,
+    weights: Weights,
     at_row: dict[str, Tensor],
     answer: int,
     against: Against,
@@ -163,20 +203,33 @@ def walk_back(
 
     Its terms are in the reverse of the order in which they were written, as is the scale of each LayerNorm.
     """
-    description = checkpoint.description
-    w_u, bias = (None if x is None else x.double().cpu() for x in unembedding(checkpoint))
-    assert w_u is not None
-    g = w_u[answer] - subtracted(checkpoint, w_u, against)
-    walk = WalkBack(checkpoint, at_row, w_u, g, split, keys)
-    if bias is not None:
-        value = float(bias[answer] - subtracted(checkpoint, bias, against))
+    description = weights.description
+    names = description.logits.parameters
+    assert names["unembedding"] is not None
+    w_u = weights.parameter(names["unembedding"]).double().cpu()
+    g = w_u[answer] - subtracted(weights, w_u, against)
+    walk = WalkBack(weights, at_row, w_u, g, split, keys)
+    if names["b_unembedding"] is not None:
+        bias = weights.parameter(names["b_unembedding"]).double().cpu()
+        value = float(bias[answer] - subtracted(weights, bias, against))
         walk.terms.append(Term("output_bias", description.logits.tap, value=value))
     stack = description.readout
     if stack.final_norm is not None:
         walk.g = walk.through(stack.final_norm, None)
     for part in reversed(stack.sublayers):
         walk.past(part)
-    position, embedding = (stack.embedding.roles[role].tap for role in ("positional", "embedding"))
-    walk.add(Component("position", position), at_row[position])
-    walk.add(Component("embedding", embedding), at_row[embedding])
+    start(walk, stack)
     return walk
+
+
+def start(walk: WalkBack, stack: Stack) -> None:
+    """The terms of the embedding, with all that a family adds to it (a table of segments, say), and of positions."""
+    x = walk.at_row[stack.stream[0]]
+    if (norm := stack.embedding.norm) is not None:
+        walk.g = walk.through(norm, None)
+        x = walk.at_row[norm.roles["input"].tap]
+    roles = stack.embedding.roles
+    if "positional" in roles:
+        walk.add(Component("position", roles["positional"].tap), walk.at_row[roles["positional"].tap])
+        x = x - walk.at_row[roles["positional"].tap]
+    walk.add(Component("embedding", roles["embedding"].tap), x)

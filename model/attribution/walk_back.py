@@ -6,7 +6,7 @@ once the scale of each LayerNorm is held fixed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import AttentionSublayer, Description, FfnSublayer, Norm
-from chumoku.model.explain.anatomy import answer_logits, parameter
+from chumoku.model.explain.anatomy import parameter, without
 
 TermKind = Literal[
     "embedding", "position", "head", "attention_bias", "ffn", "ffn_bias", "norm_bias", "output_bias", "edited"
@@ -75,19 +75,33 @@ class UnitTerms:
     """Sum over all units: the FFN's term."""
 
 
+@dataclass(frozen=True)
+class Weights:
+    """What a walk needs of a model: its description, its parameters by name, and the answers that are never given."""
+
+    description: Description
+    parameter: Callable[[str], Tensor]
+    never: Sequence[int] = ()
+
+
+def weights_of(checkpoint: Checkpoint) -> Weights:
+    never = [] if checkpoint.description.predicts == "classes" else checkpoint.tokenizer.never_sampled
+    return Weights(checkpoint.description, lambda name: parameter(checkpoint.model, name), never)
+
+
 class WalkBack:
     """The walk back through the stream at one row; the logit reads the stream at this point as x·g, g [d_model]."""
 
     def __init__(
         self,
-        checkpoint: Checkpoint,
+        weights: Weights,
         at_row: dict[str, Tensor],
         w_u: Tensor,  # answer d_model
         g: Tensor,
         split: FfnSublayer | None = None,
         keys: Mapping[str, Tensor] | None = None,
     ) -> None:
-        self.checkpoint, self.description, self.model = checkpoint, checkpoint.description, checkpoint.model
+        self.weights, self.description = weights, weights.description
         self.at_row, self.w_u, self.g, self.split = at_row, w_u, g, split
         self.keys = keys or {}  # head key d_model, by the path of an attention
         self.terms: list[Term] = []
@@ -110,9 +124,12 @@ class WalkBack:
 
     def ffn(self, part: FfnSublayer, g: Tensor) -> None:
         """The terms of what an FFN wrote, projected onto g."""
-        b_2 = self.parameter(part.parameters["b_2"])
-        self.add(Component("ffn_bias", part.module, part.layer), b_2, g)
-        self.add(Component("ffn", part.module, part.layer), self.at_row[part.writes.tap] - b_2, g)
+        written = self.at_row[part.writes.tap]
+        if "b_2" in part.parameters:
+            b_2 = self.parameter(part.parameters["b_2"])
+            self.add(Component("ffn_bias", part.module, part.layer), b_2, g)
+            written = written - b_2
+        self.add(Component("ffn", part.module, part.layer), written, g)
 
     def split_units(self, part: FfnSublayer, g: Tensor) -> UnitTerms:
         """The units of an FFN whose output is read in the direction g [d_model]."""
@@ -121,7 +138,7 @@ class WalkBack:
         values, lengths = g @ written, written.norm(dim=0)  # d_ff
         order = lengths.topk(min(LISTED_UNITS, len(post))).indices
         reads = self.all_through(part)  # answer d_model
-        favours = favoured(self.checkpoint, written[:, order].T @ reads.T, FAVOURED).tolist()  # unit k
+        favours = favoured(self.weights, written[:, order].T @ reads.T, FAVOURED).tolist()  # unit k
         listed = [
             UnitTerm(unit, float(post[unit]), float(lengths[unit]), float(values[unit]), best)
             for unit, best in zip(order.tolist(), favours, strict=True)
@@ -144,11 +161,17 @@ class WalkBack:
     def attention(self, part: AttentionSublayer, g: Tensor) -> None:
         """The terms of what the heads of an attention wrote, projected onto g."""
         here = Component("head", part.module, part.layer, part.attention)
-        b_o = self.parameter(self.description.attention(part.attention).parameters["b_o"][part.layer])
+        about = self.description.attention(part.attention)
         heads = self.at_row[writes_by_part(self.description, part)]  # head d_model
+        if "head_out" not in about.roles:
+            w_o = self.parameter(about.parameters["w_o"][part.layer])  # d_model head·d_head
+            heads = torch.einsum("hd,mhd->hm", heads, w_o.unflatten(1, heads.shape))
+        b_o = self.parameter(about.parameters["b_o"][part.layer]) if "b_o" in about.parameters else None
         if part.writes.tap in self.at_row:
-            self.add(replace(here, part="edited"), self.at_row[part.writes.tap] - heads.sum(0) - b_o, g)
-        self.add(replace(here, part="attention_bias"), b_o, g)
+            own = heads.sum(0) if b_o is None else heads.sum(0) + b_o
+            self.add(replace(here, part="edited"), self.at_row[part.writes.tap] - own, g)
+        if b_o is not None:
+            self.add(replace(here, part="attention_bias"), b_o, g)
         brought = self.keys[part.module] @ g if part.module in self.keys else None  # head key
         for head in reversed(range(len(heads))):
             keys = None if brought is None or not adds_up(brought[head], heads[head] @ g) else brought[head].tolist()
@@ -156,7 +179,7 @@ class WalkBack:
 
     def through(self, norm: Norm, layer: int | None) -> Tensor:
         """Step g back over a LayerNorm: y = (t − mean(t)) · scale · γ for every term t, plus a term β."""
-        if not self.is_off(norm):
+        if "bias" in norm.parameters and not self.is_off(norm):
             self.add(Component("norm_bias", norm.module, layer), self.parameter(norm.parameters["bias"]))
         return self.back_over(norm, self.g)
 
@@ -168,21 +191,23 @@ class WalkBack:
     def back_over(self, norm: Norm, g: Tensor) -> Tensor:
         """In which directions g [.. d_model] reads what the norm reads."""
         x, gain = self.at_row[norm.roles["input"].tap], self.parameter(norm.parameters["gain"])
-        scale = 1 / (x.var(correction=0) + norm.eps).sqrt()
+        centred = norm.kind == "layer_norm"
+        x = x - x.mean() if centred else x
+        scale = 1 / (x.square().mean() + norm.eps).sqrt()
         out = self.at_row.get(norm.roles["out"].tap)
         if out is not None:  # edited: as frozen in another run
-            hat, shown = (x - x.mean()) * gain, out - self.parameter(norm.parameters["bias"])
+            hat, shown = x * gain, out - self.parameter(norm.parameters["bias"]) if "bias" in norm.parameters else out
             scale = hat.new_zeros(()) if self.is_off(norm) else shown @ hat / (hat @ hat)
         self.scales[norm.module] = float(scale)
         read = g * gain * scale
-        return read - read.mean(-1, keepdim=True)
+        return read - read.mean(-1, keepdim=True) if centred else read
 
     def add(self, place: Component, x: Tensor, g: Tensor | None = None, keys: list[float] | None = None) -> None:
         """The term x·g of x [d_model], with `self.g` by default."""
         self.terms.append(Term(**vars(place), value=float(x @ (self.g if g is None else g)), keys=keys))
 
     def parameter(self, name: str) -> Tensor:
-        return parameter(self.model, name).double().cpu()
+        return self.weights.parameter(name).double().cpu()
 
 
 def adds_up(parts: Tensor, whole: Tensor) -> bool:
@@ -190,26 +215,26 @@ def adds_up(parts: Tensor, whole: Tensor) -> bool:
     return bool((parts.sum() - whole).abs() <= 1e-4 * (1 + parts.abs().sum()))
 
 
-def subtracted(checkpoint: Checkpoint, x: Tensor, against: Against) -> Tensor:
+def subtracted(weights: Weights, x: Tensor, against: Against) -> Tensor:
     """What is subtracted from an answer: of x [answer ..], the row of `against`, their mean, or 0."""
     if against is None:
         return torch.zeros_like(x[0])
     if against != "mean":
         return x[against]
-    never = [] if checkpoint.description.predicts == "classes" else checkpoint.tokenizer.never_sampled
     given = torch.ones(len(x), dtype=torch.bool)
-    given[never] = False
+    given[list(weights.never)] = False
     return x[given].mean(0)
 
 
-def favoured(checkpoint: Checkpoint, logits: Tensor, k: int) -> Tensor:
+def favoured(weights: Weights, logits: Tensor, k: int) -> Tensor:
     """The k answers with the largest logits [.. answer], of those that can be given; not all of them, which says
     nothing: of two classes one."""
-    return answer_logits(checkpoint, logits).topk(min(k, logits.shape[-1] - 1)).indices
+    return without(logits, weights.never).topk(min(k, logits.shape[-1] - 1)).indices
 
 
 def writes_by_part(description: Description, part: AttentionSublayer | FfnSublayer) -> str:
-    """The tap of what a sublayer wrote; for an attention, of what each head wrote."""
+    """The tap of what a sublayer wrote; for an attention, of what each head wrote, or of each head's z before W_O."""
     if isinstance(part, FfnSublayer):
         return part.writes.tap
-    return description.attention(part.attention).tap("head_out", part.layer)
+    about = description.attention(part.attention)
+    return about.tap("head_out" if "head_out" in about.roles else "z", part.layer)

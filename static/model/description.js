@@ -176,6 +176,9 @@ export const hidesBlocks = ({ layers, leaves, final_norm: last }) =>
 /** The stack that the logits come from. @param {Model} model @returns {Stack} */
 export const answeringStack = (model) => stackOf(model, model.description.logits.stack);
 
+/** Whether a logit is a sum over what its heads and FFNs write: in our own modules, or where the weights are known. @param {Model} model */
+export const splitsLogits = (model) => can(model, "contributions") || can(model, "direct");
+
 /** Whether its heads read the tokens that it predicts, with queries and keys, in our own modules. @param {Model} model */
 export const hasVocabulary = (model) =>
   can(model, "neighbours") &&

@@ -14,6 +14,7 @@ import {
   fillsMask,
   hasVocabulary,
   predictsTokens,
+  splitsLogits,
   tapOf,
   writesTarget,
 } from "../model/description.js";
@@ -235,7 +236,7 @@ const rank = {
     const { shows } = rankState.of(state);
     if (shows === "vocabulary" && hasVocabulary(model)) return ["explain:vocabulary"];
     if (shows === "patch" && !model.picture) return ["explain:spelled"];
-    return shows === "direct" && can(model, "contributions") ? ["explain:direct"] : [];
+    return shows === "direct" && splitsLogits(model) ? ["explain:direct"] : [];
   },
   ...lazily(() => import("./rank/draw.js")),
 };

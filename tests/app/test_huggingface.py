@@ -234,11 +234,24 @@ async def test_its_layers_are_read_and_its_heads_labelled(client: AsyncClient) -
 
 
 async def test_what_needs_our_modules_is_refused_by_name(client: AsyncClient) -> None:
-    for name in ("contributions", "units", "parameters"):
-        error = await refused(
-            client, f"/api/explain/{name}", 422, "cannot", **({} if name == "parameters" else {"text": TEXT})
-        )
+    for name, asked in (
+        ("contributions", {"text": TEXT, "units_of": 0}),
+        ("writes", {"text": TEXT, "layer": 0, "head": 0}),
+        ("units", {"text": TEXT}),
+        ("parameters", {}),
+    ):
+        error = await refused(client, f"/api/explain/{name}", 422, "cannot", **asked)
         assert "'tiny' cannot" in error["message"]
+    error = await refused(client, "/api/explain/contributions", 422, "cannot", model="t5", text=TEXT)
+    assert "'t5' cannot" in error["message"]
+
+
+async def test_its_logit_is_split_into_what_heads_and_ffns_write(client: AsyncClient) -> None:
+    response = await client.post("/api/explain/contributions", json={"text": TEXT, "against": "mean", "by_key": True})
+    found = response.json()
+    assert abs(found["error"]) < 1e-4
+    heads = [term for term in found["terms"] if term["part"] == "head"]
+    assert sum(heads[0]["keys"]) == pytest.approx(heads[0]["value"], abs=1e-3)
 
 
 def test_a_folder_that_is_no_model_is_named(tmp_path: Path) -> None:

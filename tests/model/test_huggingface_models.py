@@ -17,6 +17,7 @@ from chumoku.model.attribution.effects import WholePasses, knockout
 from chumoku.model.attribution.head_writes import key_writes
 from chumoku.model.attribution.keys import KeyReader
 from chumoku.model.attribution.knockouts import FfnPart, parts_of, tap_of
+from chumoku.model.attribution.logit_attribution import contributions_of_run
 from chumoku.model.attribution.norm_contributions import route_of
 from chumoku.model.attribution.patching import WholePatching, patch_parts, patch_taps
 from chumoku.model.attribution.path_patching import (
@@ -775,6 +776,40 @@ def test_a_path_reaches_its_receiver_alone(traceable: Any, monkeypatch: pytest.M
             at_row = after if description.classes else after[found.row]
             (told,) = found.patch([writer])
             assert told.difference == pytest.approx(float(at_row[one] - at_row[two]), abs=1e-4)
+
+
+ATTRIBUTED = {"gpt2", "gpt-neo", "gpt-neox-in-turn", "gpt-neox", "llama", "qwen3", "bloom", "falcon", "t5-gated", "vit"}
+"""At least these, one of each way to place norms, biases and positions."""
+
+
+def test_what_heads_ffns_and_embeddings_write_adds_up_to_the_logit(traceable: Any) -> None:
+    """Against the mean logit, under an edit too; each head's keys add up to its term."""
+    description = traceable.description
+    if not description.can.get("direct"):
+        assert traceable.name not in ATTRIBUTED
+        return
+    run, logits = run_of(traceable), description.logits.tap
+    silent = description.attention(description.readout.sublayers[0].attention).tap("z", 0)
+
+    def off(z: torch.Tensor, _: int) -> torch.Tensor:
+        z[:, 0] = 0.0
+        return z
+
+    for one in (run, replace(run, edit={silent: off})):
+        found = contributions_of_run(traceable, one, 1, against="mean", by_key=True)
+        out = traceable.trace(one, [logits]).tensors[logits]
+        row = out.double() if description.classes else out[found.row].double()
+        given = [
+            token for token in range(len(row)) if description.classes or token not in traceable.about.never_sampled
+        ]
+        assert found.logit == pytest.approx(float(row[1] - row[given].mean()), abs=1e-5)
+        assert sum(term.value for term in found.terms) == pytest.approx(found.logit, abs=1e-4)
+        heads = [term for term in found.terms if term.part == "head"]
+        assert {term.layer for term in heads} == set(range(len(description.readout.layers)))
+        for term in heads:
+            if term.keys is not None:
+                assert sum(term.keys) == pytest.approx(term.value, abs=1e-3)
+        assert max(abs(term.value) for term in found.terms) > 1e-3
 
 
 def test_what_each_key_brings_adds_up_to_what_the_attention_writes(traceable: Any) -> None:

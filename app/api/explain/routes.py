@@ -85,7 +85,7 @@ async def contributions(request: ContributionsRequest, responder: ResponderDep) 
 
     The scale of each LayerNorm on the way is held fixed at its value in this run (`scales`).
     """
-    return await responder.explain_run(request, explain_answers.contributions, "contributions")
+    return await responder.explain_run(request, explain_answers.contributions)
 
 
 @router.post("/writes", response_model=WritesResponse, responses=RESPONSES)

@@ -26,6 +26,7 @@ from chumoku.model.attribution.gradients import check_sampled, gradient_norms
 from chumoku.model.attribution.head_writes import KeyWrites, head_writes, key_writes
 from chumoku.model.attribution.knockouts import FfnPart, HeadPart, Part, parts_of
 from chumoku.model.attribution.logit_attribution import contributions as contributions_of
+from chumoku.model.attribution.logit_attribution import contributions_of_run
 from chumoku.model.attribution.norm_contributions import route_of
 from chumoku.model.attribution.rollout import Edge, widest
 from chumoku.model.describe import Attention
@@ -55,17 +56,23 @@ def followed(one: Followed) -> Json:
 
 
 def contributions(plan: RunPlan, request: ContributionsRequest) -> Json:
+    can = plan.traceable.description.can
+    if not can.get("direct"):
+        check_can(plan.traceable, "contributions")
     against = (
         checked(plan.traceable, request.against, "against") if isinstance(request.against, int) else request.against
     )
     row, answer = chosen(plan, request)
     layers = len(plan.traceable.description.readout.layers)
     if request.units_of is not None:
+        check_can(plan.traceable, "contributions")
         check_index("layer", request.units_of, layers, "units_of")
-    found = contributions_of(
-        plan.checkpoint, plan.run.ids, answer, row=row, against=against, units_of=request.units_of,
-        by_key=request.by_key, **plan.options,
-    )  # fmt: skip
+    asked: Any = {"row": row, "against": against, "by_key": request.by_key}
+    if can["contributions"]:
+        asked["units_of"] = request.units_of
+        found = contributions_of(plan.checkpoint, plan.run.ids, answer, **asked, **plan.options)
+    else:
+        found = contributions_of_run(plan.traceable, plan.run, answer, **asked)
     named = [answer, *([found.against] if isinstance(found.against, int) else [])]
     split = None
     if found.units is not None:

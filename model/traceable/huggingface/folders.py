@@ -21,7 +21,7 @@ from chumoku.model.pictures.tokenizer import PlaceTokenizer
 from chumoku.model.traceable.huggingface.chat import FILE as CHAT
 from chumoku.model.traceable.huggingface.chat import chat_template
 from chumoku.model.traceable.huggingface.families import FAMILIES, heads, others
-from chumoku.model.traceable.huggingface.layout import Adapter, drawable
+from chumoku.model.traceable.huggingface.layout import Adapter, attributing, drawable
 from chumoku.model.traceable.huggingface.processing import FILE as PROCESSOR
 from chumoku.model.traceable.huggingface.tokenizer_files import ROLES, TOKENIZERS, tokenizer_of
 from chumoku.model.traceable.huggingface.transformers_config import KINDS, MOST, TransformersConfig, kind_of_angles
@@ -127,7 +127,7 @@ def adapt(folder: Path, shapes: Shapes | None = None) -> tuple[TransformersConfi
     if others.is_decoder(settings.architecture) and kind_of_angles(settings) not in KINDS:
         make = others.adapt  # their angles have no formula here
     found = make(replace(settings, architecture=usual))
-    return settings, drawable(found if head is None else heads.with_head(found, head))
+    return settings, attributing(drawable(found if head is None else heads.with_head(found, head)))
 
 
 LEAST = 64

@@ -232,6 +232,25 @@ def drawable(adapter: Adapter) -> Adapter:
     return replace(adapter, description=replace(adapter.description, max_seq_len=window))
 
 
+def attributing(adapter: Adapter) -> Adapter:
+    """The adapter with `can["direct"]` where its logits are a sum over what its heads, FFNs and embedding write, read
+    through norms and one matrix that we know."""
+    description = adapter.description
+    stack, names = description.readout, description.logits.parameters
+    attentions = [one for one in description.attentions if one.stack == stack.id]
+    norms = (stack.embedding.norm, *(part.norm for part in stack.sublayers), stack.final_norm)
+    sums = (
+        adapter.is_known
+        and description.predicts != "none"
+        and names["unembedding"] is not None
+        and all(one.has_heads_to_ablate and "w_o" in one.parameters for one in attentions)
+        and all("gain" in norm.parameters for norm in norms if norm)
+        and all(layer.scale is None for layer in stack.layers)
+    )
+    can = dict(description.can) | ({"direct": True} if sums else {})
+    return replace(adapter, description=replace(description, can=can))
+
+
 def stored_in(description: Description, stack: Stack, layout: StackLayout, first_row: int) -> Iterator[Stored]:
     tables, norm = stack.embedding.parameters, stack.embedding.norm
     if tables["embedding"] is not None:

@@ -7,7 +7,7 @@ import { scaleLegend, signedScale, sizeScale } from "../../chart/matrix/scale.js
 import { answerRequest, RANK_MEASURES, RANK_SHOWN, rankState } from "../../data/explain.js";
 import { measureAblations, measurePatches } from "../../data/streams.js";
 import { effectMaps, mostNeeded } from "../../model/ablations.js";
-import { can, hasVocabulary } from "../../model/description.js";
+import { can, hasVocabulary, splitsLogits } from "../../model/description.js";
 import { segment } from "../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { errorText, number, signed } from "../../ui/format.js";
@@ -112,7 +112,7 @@ const PAGES = {
   heads: { has: () => true, draw: drawAblations },
   keys: { has: (model) => can(model, "effects"), draw: drawKeysOf },
   direct: {
-    has: (model) => can(model, "contributions"),
+    has: splitsLogits,
     draw: ({ pages }, ...now) => drawDirect(pages.direct, ...now),
   },
   patch: { has: () => true, draw: drawPatches },
