@@ -8,7 +8,7 @@ import { isEmpty } from "./model/selection.js";
 import { baseOf } from "./model/trainings.js";
 import { DECLARED, mount } from "./page.js";
 import { takeFirstPaint } from "./river/first_paint.js";
-import { addressNow, mirrorUrl, rememberPlace } from "./shell/address.js";
+import { addressNow, keepRoom, keptRoom, mirrorUrl, rememberPlace, takeInvitation } from "./shell/address.js";
 import { initialState, inputFor } from "./shell/initial_state.js";
 import { lackedPlace } from "./shell/path.js";
 import { onSystemTheme } from "./shell/reader_settings.js";
@@ -20,7 +20,12 @@ import { errorText } from "./ui/format.js";
 import { language, loadCatalogue, t } from "./ui/i18n.js";
 import { remember } from "./ui/remembered.js";
 
-/** @import { Models } from "./data/models.js" */
+/**
+ * @import { Models } from "./data/models.js"
+ * @import { ModelTrace } from "./data/model_trace.js"
+ * @import { Context, Door } from "./page.js"
+ * @import { State } from "./state/store.js"
+ */
 
 const another = lazy(() => import("./beside.js"));
 const root = document.body;
@@ -30,6 +35,7 @@ const field = /** @type {HTMLTextAreaElement} */ (document.querySelector(".sente
 const waiting = createStatus({ root, voice: banner, banner });
 
 async function start() {
+  takeInvitation();
   const [examples] = await Promise.all([loadExamples(), loadCatalogue()]);
   const models = createModels(await retrying(() => api.models(), { onWait: waiting.waiting }), api);
   // The language in a link is remembered, because the first change removes it from the address.
@@ -58,6 +64,7 @@ async function start() {
     kept,
     onTrace,
     first: takeFirstPaint(root),
+    door: createDoor(),
   });
   /** @param {string} text */
   function sayUntilItChanges(text) {
@@ -113,6 +120,51 @@ function replacedText(name, used, problems) {
 async function loadExamples() {
   const answer = await fetch("static/examples.json");
   return answer.ok ? answer.json() : { examples: [] };
+}
+
+/** The door to the room of a class, whose code comes when somebody teaches or joins. @returns {Door} */
+function createDoor() {
+  const code = lazy(() => import("./learn/room/room.js"));
+  /** @type {ReturnType<typeof import("./learn/room/room.js").createRoom>|null} */
+  let room = null;
+  /** @type {Context|null} */
+  let context = null;
+  /** @type {[ModelTrace|null, State]|null} */
+  let last = null;
+
+  /** @param {(room: ReturnType<typeof import("./learn/room/room.js").createRoom>) => void} then */
+  async function enter(then) {
+    const page = /** @type {Context} */ (context);
+    try {
+      await code.load();
+      room ??= /** @type {NonNullable<typeof code.code>} */ (code.code).createRoom(page, { keptRoom, keepRoom });
+      if (last) room.draw(...last);
+      then(room);
+    } catch (error) {
+      page.status.notice(errorText(/** @type {Error} */ (error)));
+    }
+  }
+
+  const teach = () => void enter((one) => one.teach());
+
+  return {
+    /** Opens a room, or what its teacher has on the screen. */
+    teach,
+    isTeaching: () => room?.isTeaching() ?? false,
+    /** @param {Context} page */
+    attach(page) {
+      context = page;
+      page.frame.header.teach?.addEventListener("click", teach); // the start page has no tools
+      const { key, code: invited } = keptRoom();
+      if (key || invited !== undefined) enter((one) => one.enter());
+      return (/** @type {State} */ state) => room?.follow(state);
+    },
+    /** @param {ModelTrace|null} trace @param {State} state */
+    draw(trace, state) {
+      last = [trace, state];
+      room?.draw(trace, state);
+    },
+  };
 }
 
 start().catch((error) => {

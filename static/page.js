@@ -21,6 +21,8 @@
  * @property {EventTarget} ground  receives the page's key events and dropped files
  * @property {string|null} early  text typed before the page was mounted
  * @property {boolean} kept  whether it opens where the reader left off
+ * @property {(root: HTMLElement, state: State) => void} miniature  draws the whole model as one small picture, and asks for what it needs
+ * @property {Door|null} door  to the room of a class; only of the page that owns the document
  *
  * @typedef {Pick<typeof server, "trace"|"tokenize"|"weights"|"explain">} Server  the functions that pictures call
  *
@@ -28,6 +30,7 @@
  * @typedef {(trace: ModelTrace|null, state: State, error: ApiError|null) => void} Draw  called when a trace has come or has more in it
  *   than before, and with the trace before (null: none) while another one is loaded
  * @typedef {{follow: Follow, draw: Draw}} Controls
+ * @typedef {{teach: () => void, isTeaching: () => boolean, attach: (page: Context) => Follow, draw: Draw}} Door
  */
 
 import * as server from "./data/api.js";
@@ -57,6 +60,7 @@ import { createSetter } from "./shell/setter.js";
 import { createStart } from "./shell/start.js";
 import { createStatus } from "./shell/status.js";
 import { createTools } from "./shell/tools.js";
+import { createStore } from "./state/store.js";
 import { mergedViewState } from "./state/view_state.js";
 import { together } from "./ui/dom.js";
 import { errorText } from "./ui/format.js";
@@ -154,6 +158,7 @@ const CONTROLS = {
     createLessons,
     createFullScreen,
     createHelp,
+    (context) => context.door?.attach(context) ?? (() => {}),
   ],
   draw: [
     createOpen,
@@ -163,6 +168,7 @@ const CONTROLS = {
     ({ frame, actions, modelOf, ground }) => createMasks(frame.masks.switches, actions, modelOf, ground),
     createQuiz,
     createReading,
+    ({ door }) => door?.draw ?? (() => {}),
   ],
 };
 
@@ -191,13 +197,13 @@ export const DECLARED = [...VIEWS, ...SIDE].flatMap(({ viewState }) => viewState
  * @param {Store} store
  * @param {{models: Models, examples: any, address?: Context["address"], early?: string|null,
  *   second?: boolean, pictures?: string[]|null, api?: Server, onTrace?: () => void, kept?: boolean,
- *   first?: FirstPaint|null}} options  `address`: of the page that owns the document; `first`: what the server painted;
+ *   first?: FirstPaint|null, door?: Door|null}} options  `address`: of the page that owns the document; `first`: what the server painted;
  *   `second`: it is the second of two pages; `pictures`: it has these panels and no controls; `api`: answers requests; `onTrace`: called when
  *   another trace is shown
  */
 export function mount(root, store, options) {
   const { models, examples, address, early = null, second = false, pictures = second ? PICTURES : null } = options;
-  const { api = server, onTrace = () => {}, first = null, kept = false } = options;
+  const { api = server, onTrace = () => {}, first = null, kept = false, door = null } = options;
   const side = pictures ? SIDE.filter(({ id }) => pictures.includes(id)) : SIDE;
   const frame = buildFrame(root, { panels: side, owner: address !== undefined, second });
   root.classList.remove("outlines");
@@ -264,6 +270,8 @@ export function mount(root, store, options) {
     takers: createTakers(),
     outside,
     ground: address ? document : root,
+    door,
+    miniature: (place, state) => void mount(place, createStore(state), { models, examples, api, pictures: ["river"] }),
   };
   const { follow, draw } = pictures ? OF_PICTURES : CONTROLS;
   const [follows, draws] = [follow.map((create) => create(context)), draw.map((create) => create(context))];

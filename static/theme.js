@@ -8,7 +8,7 @@
   const chosen = asked === "light" || asked === "dark" ? asked : kept;
   root.dataset.theme = chosen ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   // As isBare and rememberPlace of shell/address.js have it.
-  const says = /[?&#](?!(theme|lang|type|debug)\b)\w+=/.test(location.search + location.hash);
+  const says = /[?&#](?!(theme|lang|type|debug|room|room_key)\b)\w+=/.test(location.search + location.hash);
   let place = null;
   try {
     place = localStorage.getItem("chumoku.place");

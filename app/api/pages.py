@@ -6,6 +6,7 @@ import json
 from functools import cache
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
 
 from chumoku.app.http.assets import plotly_response, sheet_response
 from chumoku.app.http.deps import BuiltDep, LibraryDep
@@ -26,7 +27,7 @@ async def index(request: Request, library: LibraryDep) -> Response:
     return page(request, "index.html", {"default_model": library.default, "main": main, "first_paint": first})
 
 
-NOTHING = {"theme", "lang", "type", "debug"}
+NOTHING = {"theme", "lang", "type", "debug", "room"}
 """The fields of a link that say nothing of what is shown."""
 
 
@@ -40,6 +41,12 @@ def first_example() -> str:
     """The model of the first example."""
     model: str = json.loads((STATIC / "examples.json").read_text("utf-8"))["examples"][0]["model"]
     return model
+
+
+@router.get("/join", include_in_schema=False)
+async def join() -> Response:
+    """What pupils type: the page then asks for their room's code."""
+    return RedirectResponse("./?room=", 303)
 
 
 @router.get("/docs", include_in_schema=False)

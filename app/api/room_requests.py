@@ -14,8 +14,8 @@ SAFE = r"^[^\x00-\x08\x0b-\x1f\x7f]*$"
 Line = Annotated[str, StringConstraints(min_length=1, max_length=600, pattern=SAFE)]
 Option = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=SAFE)]
 Id = Annotated[int, Field(ge=1, le=2**53)]
-LINK = r"^/(\?[^#]*)?(#.*)?$"
-"""A path and query of the page itself: never the address of another site."""
+LINK = r"^\.?/?(\?[^#]*)?(#.*)?$"
+"""A query of the page itself, and what comes after `#`: never the address of another site."""
 
 
 class JoinRequest(Request):
@@ -35,7 +35,7 @@ class LeadMessage(Request):
 
     kind: Literal["lead"]
     link: Annotated[str, StringConstraints(max_length=16_384, pattern=LINK)] = Field(
-        description="The page's own link, from its path on."
+        description="The page's own link, relative to it."
     )
     scroll: ScrollPlace | None = None
     sentence: Id | None = Field(default=None, description="The sentence that was handed in and is shown.")

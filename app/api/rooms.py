@@ -44,7 +44,7 @@ class JoinedRoom(BaseModel):
 
 
 class RoomLead(BaseModel):
-    link: str = Field(description="The page's own link, from its path on.")
+    link: str = Field(description="The page's own link, relative to it.")
     scroll: ScrollPlace | None
     author: str | None = Field(description="Who handed in what is shown, if they allow it.")
 
@@ -108,7 +108,7 @@ class RoomAnswer(BaseModel):
 
 
 class RoomLink(BaseModel):
-    address: str = Field(description="What pupils type.", examples=["http://192.168.1.5:8000"])
+    address: str = Field(description="What pupils type.", examples=["http://192.168.1.5:8000/join"])
     link: str = Field(description="With the code and the server's token.")
     qr: list[str] = Field(description="The link's QR code: one text of 0 and 1 for each row.")
     reachable: bool = Field(description="Whether the server answers at this address.")

@@ -146,15 +146,15 @@ export const translate = (request, options = {}) =>
 
 /**
  * @param {string} method @param {string} path @param {object|Blob|undefined} body  a file is sent as it is
- * @param {{signal?: AbortSignal}} options
+ * @param {{signal?: AbortSignal, headers?: Record<string, string>}} options
  */
-async function send(method, path, body, { signal } = {}) {
+export async function send(method, path, body, { signal, headers: more = {} } = {}) {
   const own = new AbortController(); // giving up also cancels the request, even while its body arrives
   const either = signal ? AbortSignal.any([signal, own.signal]) : own.signal;
   const session = { "x-session-id": SESSION.join("") };
   const isFile = body instanceof Blob;
   const type = isFile ? "application/octet-stream" : "application/json"; // the server recognises a file's kind by its bytes
-  const headers = body === undefined ? session : { ...session, "content-type": type };
+  const headers = { ...more, ...session, ...(body !== undefined && { "content-type": type }) };
   const sent = fetch(path, { method, headers, body: isFile ? body : body && JSON.stringify(body), signal: either });
   const answer = await arrived(sent, signal, () => own.abort());
   givingUp.set(answer, () => own.abort());
@@ -169,7 +169,7 @@ const givingUp = new WeakMap();
  * The whole of an answer.
  * @param {"json"|"arrayBuffer"|"blob"} how @param {Promise<Response>} sent @param {{signal?: AbortSignal}} options @returns {Promise<any>}
  */
-async function read(how, sent, { signal }) {
+export async function read(how, sent, { signal }) {
   const answer = await sent;
   return arrived(answer[how](), signal, givingUp.get(answer));
 }

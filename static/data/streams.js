@@ -36,9 +36,10 @@ async function untilDone(answer, signal, on) {
 
 /**
  * @param {ReadableStream<Uint8Array>} body
+ * @param {<T>(coming: Promise<T>) => Promise<T>} [wait]  gives up where nothing comes
  * @returns {AsyncGenerator<{event: string, data: string}>} one item for each event that has data
  */
-async function* events(body) {
+export async function* events(body, wait = answered) {
   // TypeScript's TextDecoderStream takes more kinds of bytes than a fetch body's chunks are.
   const decoder = /** @type {ReadableWritablePair<string, Uint8Array>} */ (new TextDecoderStream());
   const reader = body.pipeThrough(decoder).getReader();
@@ -46,7 +47,7 @@ async function* events(body) {
   let message = emptyMessage();
   try {
     for (;;) {
-      const { done, value } = await answered(reader.read());
+      const { done, value } = await wait(reader.read());
       if (done) return; // an event without its blank line is incomplete and dropped, as the standard says
       const lines = (rest + value).split(/\r\n|\n|\r(?!$)/);
       rest = lines.pop() ?? "";

@@ -55,7 +55,7 @@ export const knownAddress = () => addressNow() ?? location.search;
 
 /** What an address says of what is shown, without the reader's settings: the names of its fields. @param {string} address */
 const fieldsOf = (address) =>
-  [...address.matchAll(/[?&#](?!(?:theme|lang|type|debug)\b)(\w+)=/g)].map(([, name]) => name);
+  [...address.matchAll(/[?&#](?!(?:theme|lang|type|debug|room|room_key)\b)(\w+)=/g)].map(([, name]) => name);
 
 /** Whether an address says nothing of what is shown. @param {string} address */
 export const isBare = (address) => fieldsOf(address).length === 0;
@@ -117,18 +117,22 @@ export function mirrorUrl(store, declared, start = () => null) {
   });
 
   history.replaceState(history.state, "", long.shortened(tidied(knownAddress(), declared)));
-  addEventListener("popstate", () => {
-    clearTimeout(timer);
-    if (isAnchor(location.hash.slice(1))) return write(); // a link within the page
-    const address = knownAddress();
+  /** Shows what an address says. @param {string} address */
+  function show(address) {
     const { model, theme, type, lang, tree } = store.get(); // the tree has all that earlier addresses had
-    lastStep = -Infinity; // what is changed next is a step from here
     following = true;
     const shown = isBare(address) ? start() : null;
     store.replace(
       /** @type {State} */ ({ ...DEFAULTS, model, theme, type, lang, ...readLink(address, declared), ...shown, tree }),
     );
     following = false;
+  }
+
+  addEventListener("popstate", () => {
+    clearTimeout(timer);
+    if (isAnchor(location.hash.slice(1))) return write(); // a link within the page
+    lastStep = -Infinity; // what is changed next is a step from here
+    show(knownAddress());
   });
   addEventListener("pagehide", () => timer && write());
   return {
@@ -141,12 +145,73 @@ export function mirrorUrl(store, declared, start = () => null) {
       following = false;
       write();
     },
+    /** Shows what another's link shows, to which Back does not return. @param {string} link */
+    open(link) {
+      show(link);
+      write();
+    },
     /** A link to what is shown. */
     link() {
       write();
       return new URL(long.restored(shown()) ?? shown(), location.href).href;
     },
   };
+}
+
+// A room's code or its teacher's key, brought by a link, leaves the address at once: the tab keeps it.
+
+/** In the tab's storage. */
+const NAME = "chumoku.room";
+
+/**
+ * What the tab knows of a room: a code without a key is an invitation.
+ * @typedef {{key?: string, role?: "teacher"|"pupil", code?: string}} Kept
+ */
+
+/** If the tab stores nothing, it lasts as long as the page. @type {string|null} */
+let here = null;
+
+/** @returns {Kept} */
+export function keptRoom() {
+  try {
+    return JSON.parse(here ?? sessionStorage.getItem(NAME) ?? "{}") ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** @param {Kept} kept */
+export function keepRoom(kept) {
+  const text = JSON.stringify(kept);
+  try {
+    sessionStorage.setItem(NAME, text);
+    here = null;
+  } catch {
+    here = text;
+  }
+}
+
+/** Takes a code or a teacher's key out of an address: what the tab should keep, and the address without them. @param {string} href */
+export function invitationIn(href) {
+  const url = new URL(href);
+  const [query, hash] = [url.searchParams, new URLSearchParams(url.hash.slice(1))];
+  const [code, key] = [query.get("room"), hash.get("room_key")];
+  if (code === null && key === null) return null;
+  query.delete("room");
+  hash.delete("room_key");
+  url.hash = hash.toString();
+  /** @type {Kept} */
+  const kept = key !== null ? { key, role: "teacher" } : { code: code ?? "" };
+  return { kept, href: url.href };
+}
+
+/** Before the page reads its address. Who is in this room already stays in it. */
+export function takeInvitation() {
+  const found = invitationIn(location.href);
+  if (!found) return;
+  history.replaceState(history.state, "", found.href);
+  const { code, key } = keptRoom();
+  if (found.kept.key || !key || code !== found.kept.code) keepRoom(found.kept);
 }
 
 /** Longer links are not remembered. */
@@ -180,6 +245,7 @@ export function linksOnly(store, declared) {
   return {
     flush() {},
     quietly: (change) => change(),
+    open() {},
     link: () => new URL(linkOf(store.get(), declared), location.href).href,
   };
 }

@@ -83,12 +83,14 @@ export function buildFrame(root, { panels, owner, second = false }) {
   const skip = h("a", { class: "skip", href: `#${mainId}` }, t("page.skip"));
   const attrs = { class: "main", id: mainId, tabindex: -1, "aria-label": second ? t("beside.second") : null };
   const main = h(second ? "section" : "main", attrs, say, path.element, at.home, masks.quiz, start, body, drawer);
-  replace(root, skip, header.element, files.element, sentence.element, dock, welcome, main, help);
-  measureEnds(root, { header: header.element, sentence: sentence.element, dock, say, path: path.element });
+  const room = h("div", { class: "room", hidden: true });
+  replace(root, skip, room, header.element, files.element, sentence.element, dock, welcome, main, help);
+  measureEnds(root, { room, header: header.element, sentence: sentence.element, dock, say, path: path.element });
   const caption = h("p", { "aria-live": "polite", dataset: { testid: "caption" } }); // shell/examples.js puts it beside the text
   const parts = {
     root,
     skip,
+    room,
     header,
     files,
     sentence,

@@ -73,14 +73,15 @@ export function buildHeader(owner) {
     type: owner ? icon("type", "header.large_type", "A⁺") : null,
     theme: owner ? icon("theme", "header.theme", "◐") : null,
     full: owner ? icon("full-page", "full.button", fullSign()) : null,
+    teach: owner ? icon("teach", "tools.teach", "⌂") : null,
     help: icon("help", "header.help", "?"),
   };
   const languages =
     owner && h("div", { class: "seg", role: "group", "aria-label": t("header.language") }, parts.languages);
   const brand = h("a", { class: "brand", href: "./" }, h("b", { lang: "ja" }, "注目"), h("span", null, "Chumoku"));
   const grow = h("span", { class: "grow" });
-  const { model, lessons, quiz, share, type, theme, full, help } = parts;
-  const more = buildMore([quiz, parts.export, full, type, theme, help], [quiz, full, help]);
+  const { model, lessons, quiz, share, type, theme, full, teach, help } = parts;
+  const more = buildMore([quiz, teach, parts.export, full, type, theme, help], [quiz, teach, full, help]);
   const asides = h("div", { class: "asides" }, lessons, share, languages);
   const element = h("header", null, brand, model, grow, asides, more.element);
   return { element, ...parts, asides, more };

@@ -13,7 +13,7 @@ import { hasView } from "../views/view.js";
  * @import { Patch, State } from "../state/store.js"
  */
 
-/** @typedef {{id: string, title: string, patch: (state: State) => Patch, isOpen: (state: State) => boolean}} Tool */
+/** @typedef {{id: string, title: string, patch: (state: State) => Patch, isOpen: (state: State) => boolean, run?: () => void}} Tool */
 
 /** @param {State} state @param {any} model @returns {Tool[]} */
 function toolsOf(state, model) {
@@ -38,21 +38,29 @@ function toolsOf(state, model) {
   ];
 }
 
+/** A room for a class, which is not in the state. @param {NonNullable<Context["door"]>} door @returns {Tool} */
+const teaching = (door) => ({
+  ...{ id: "teach", title: t("tools.teach"), patch: () => ({}), isOpen: () => door.isTeaching() },
+  run: door.teach,
+});
+
 /** @param {Context} context @returns {Follow} */
-export function createTools({ actions, frame, modelOf }) {
+export function createTools({ actions, frame, modelOf, door }) {
   const { menu, button, panel, items } = frame.path;
   const fill = () => {
     const state = actions.get();
+    const tools = [...toolsOf(state, modelOf(state)), ...(door ? [teaching(door)] : [])];
     replace(
       items,
-      toolsOf(state, modelOf(state)).map((tool) => itemOf(tool, state)),
+      tools.map((tool) => itemOf(tool, state)),
     );
   };
   /** @param {Tool} tool @param {State} state */
   function itemOf(tool, state) {
     const click = () => {
       popover.close();
-      actions.set(tool.patch(actions.get()));
+      if (tool.run) tool.run();
+      else actions.set(tool.patch(actions.get()));
     };
     const data = { testid: `tool-${tool.id}` };
     return h(

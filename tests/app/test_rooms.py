@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,9 @@ import httpx
 import pytest
 from httpx import AsyncClient
 
+from chumoku.app.api.room_requests import JoinRequest
 from chumoku.app.services.rooms import watch
+from chumoku.app.services.rooms.database import Database
 from chumoku.app.settings import Settings
 from tests.app.conftest import Open, Serve
 from tests.app.helpers import error_of
@@ -104,7 +106,9 @@ async def test_the_link_has_the_token_and_the_code(open_three: Open) -> None:
         code, teacher = await opened(client)
         client.base_url = httpx.URL("http://192.168.1.5:8000")
         link = (await client.get("/api/room/link", headers=teacher)).json()
-        assert link["address"] == "http://192.168.1.5:8000"
+        assert link["address"] == "http://192.168.1.5:8000/join"
+        joining = await client.get("/join")
+        assert (joining.status_code, joining.headers["location"]) == (303, "./?room=")
         assert link["link"] == f"http://192.168.1.5:8000/?token=secret&room={code}"
         assert link["reachable"]
         assert {len(row) for row in link["qr"]} == {len(link["qr"])}
@@ -195,6 +199,21 @@ async def test_two_processes_serve_one_room(serve: Serve, tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
+async def test_who_comes_later_is_let_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a process has shown of the room is older than its newest member: nobody was removed."""
+    monkeypatch.setattr(watch, "SOON_SECONDS", 60.0)
+    monkeypatch.setattr(watch, "POLL_SECONDS", 61.0)
+    rooms = watch.Rooms(Database(tmp_path))
+    code, key = await rooms.open()
+    async with aclosing(rooms.watch.events(await rooms.person(key))) as teachers:
+        await anext(teachers)
+        pupil = await rooms.person(await rooms.join(JoinRequest(code=code), ""))
+        async with aclosing(rooms.watch.events(pupil)) as events:
+            assert b"event: own" in (await anext(events)).encoded
+            assert b"event: room" in (await anext(events)).encoded
+    rooms.watch.close()
+
+
 async def test_a_pupil_gets_nothing_while_others_vote(serve: Serve, tmp_path: Path) -> None:
     """300 votes in a second are no 300 events for each of 300 pupils."""
     with serve(Settings(device="cpu")) as url:
@@ -213,8 +232,6 @@ async def test_a_pupil_gets_nothing_while_others_vote(serve: Serve, tmp_path: Pa
 
 
 async def test_the_file_is_looked_at_only_while_somebody_watches(tmp_path: Path) -> None:
-    from chumoku.app.services.rooms.database import Database
-
     rooms = watch.Rooms(Database(tmp_path))
     _, key = await rooms.open()
     events = rooms.watch.events(await rooms.person(key))

@@ -13,7 +13,7 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True)
 class Invitation:
-    """`address`: what a person types. `link`: with the code and, where the server has one, its token. `qr`: the modules
+    """`address`: what a person types, who is then asked for the code. `link`: with the code and, where the server has one, its token. `qr`: the modules
     of the link's QR code, one text of 0 and 1 for each row. `reachable`: whether the address answers at all."""
 
     address: str
@@ -30,7 +30,7 @@ def invitation(base: str, code: str, token: str | None) -> Invitation:
         host, port = network_address(socket.AF_INET), parts.port or 80
         address, reachable = url(host, port) + parts.path.rstrip("/"), answers(host, port)
     link = f"{address}/?{urlencode(({'token': token} if token else {}) | {'room': code})}"
-    return Invitation(address, link, modules(link), reachable)
+    return Invitation(f"{address}/join", link, modules(link), reachable)
 
 
 def modules(text: str) -> list[str]:

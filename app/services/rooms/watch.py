@@ -101,7 +101,7 @@ class RoomWatch:
             self._start()
             if not who.teaches:
                 yield Event("own", await self.work(partial(value.own_of, self.database, who)))
-            self.nudge()
+            await self._look(sure=True, recount=False)  # else somebody who has just come is not yet among the members
             sent = b""
             while True:
                 changed = room.changed

@@ -1,0 +1,232 @@
+/** A pupil in the room: joins, follows the teacher or looks around, votes, and hands in. */
+
+import { linkOf } from "../../state/link.js";
+import { h, hide, keepingFocus, newId, replace, setText, update } from "../../ui/dom.js";
+import { errorText } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+import { createFollowing } from "./following.js";
+import { drawVote } from "./vote.js";
+
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Own, Shared, Turn } from "../../data/rooms.js"
+ * @import { Context } from "../../page.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Part, Seat } from "./room.js"
+ */
+
+/**
+ * The dialog at the door: the code, a nickname or none, and what is kept.
+ * @param {string} code  of the link; may be empty
+ * @param {{join: (code: string, name: string) => Promise<void>, refuse: () => void}} on @returns {HTMLDialogElement}
+ */
+export function createJoining(code, on) {
+  const plain = { type: "text", autocomplete: "off", spellcheck: "false" };
+  const [codeId, nameId] = [newId("room-code"), newId("room-name")];
+  const codeField = h("input", {
+    ...{ ...plain, id: codeId, value: code, maxlength: 12, required: true, autocapitalize: "characters" },
+    class: "room-code-field",
+    dataset: { testid: "room-code-field" },
+  });
+  const nameField = h("input", { ...plain, id: nameId, maxlength: 24, dataset: { testid: "room-name-field" } });
+  const problem = h("p", { class: "problem", role: "alert", dataset: { testid: "join-problem" } });
+  const enter = h("button", { class: "btn primary", type: "submit", dataset: { testid: "room-join" } }, t("room.join"));
+  const cancel = h(
+    "button",
+    { class: "btn quiet", type: "button", on: { click: () => dialog.close() } },
+    t("room.not_now"),
+  );
+  let joined = false;
+  /** @param {Event} event */
+  async function submit(event) {
+    event.preventDefault();
+    enter.disabled = true;
+    setText(problem, "");
+    try {
+      await on.join(codeField.value, nameField.value);
+      joined = true;
+      dialog.close();
+    } catch (error) {
+      setText(problem, errorText(/** @type {Error} */ (error)));
+    }
+    enter.disabled = false;
+  }
+  const title = h("h2", { id: newId("room-join") }, t("room.join_title"));
+  const field = (/** @type {string} */ id, /** @type {string} */ words, /** @type {Node} */ input) =>
+    h("p", { class: "room-field" }, h("label", { for: id }, words), input);
+  const form = h(
+    "form",
+    { on: { submit } },
+    title,
+    field(codeId, t("room.code"), codeField),
+    field(nameId, t("room.nickname"), nameField),
+    h("p", { class: "dim" }, t("room.kept")),
+    problem,
+    h("p", { class: "room-buttons" }, enter, cancel),
+  );
+  const dialog = h(
+    "dialog",
+    { class: "room-dialog", "aria-labelledby": title.id, dataset: { testid: "room-dialog" } },
+    form,
+  );
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    if (!joined) on.refuse();
+  });
+  return dialog;
+}
+
+/** @param {Context} context @param {Seat} seat @returns {Part} */
+export function createPupil(context, { say, leave }) {
+  const { declared, actions, frame } = context;
+  const status = h("span", { class: "room-status", role: "status", dataset: { testid: "room-status" } });
+  const back = button("room-back", "primary", t("room.back"), () => following.back());
+  const out = button("room-leave", "quiet", t("room.leave"), leave);
+  const bar = h("div", { class: "room-bar" }, status, back, h("span", { class: "grow" }), out);
+  const card = h("section", {
+    class: "room-card",
+    hidden: true,
+    "aria-label": t("room.card"),
+    dataset: { testid: "room-card" },
+  });
+  const following = createFollowing(context, [bar, card], (explores) => {
+    say({ kind: "explore", explores });
+    tell();
+  });
+  /** @type {Shared|null} */
+  let room = null;
+  /** @type {Own} */
+  let own = { name: "", explores: false, votes: {}, sentences: {} };
+  let drawn = "";
+  /** @type {ModelTrace|null} */
+  let trace = null;
+  let recalls = /** @type {number|null} */ (null);
+
+  function tell() {
+    const explores = following.isExploring();
+    const author = room?.lead?.author;
+    setText(
+      status,
+      explores ? t("room.exploring") : author ? t("room.shows_of", { name: author }) : t("room.following"),
+    );
+    update(back, { hidden: !explores });
+    frame.root.classList.toggle("room-explores", explores);
+  }
+
+  /** @param {number} choice */
+  function vote(choice) {
+    const question = /** @type {NonNullable<Shared["question"]>} */ (room?.question);
+    const { id, round } = question;
+    own.votes[id] = { ...own.votes[id], [round]: choice };
+    say({ kind: "vote", question: id, round, choice });
+    draw();
+  }
+
+  function draw() {
+    const question = room?.question ?? null;
+    const turn = room?.turn ?? null;
+    const content = JSON.stringify([question, turn, own]);
+    if (content === drawn) return;
+    drawn = content;
+    hide(card, !question && !turn, frame.main);
+    frame.root.classList.toggle("room-asks", question !== null && !question.revealed);
+    keepingFocus(card, () => {
+      const [asked, handing] = [h("div"), h("div")];
+      replace(card, question && asked, turn && handing);
+      if (question) drawQuestion(asked, question);
+      if (turn) drawTurn(handing, turn);
+    });
+  }
+
+  /** @param {HTMLElement} root @param {NonNullable<Shared["question"]>} question */
+  function drawQuestion(root, question) {
+    const mine = own.votes[question.id] ?? {};
+    const vote_ = h("div");
+    drawVote(vote_, question, { mine, choose: vote });
+    const voted = mine[question.round] !== undefined;
+    const key = question.revealed
+      ? null
+      : voted
+        ? "room.you_voted"
+        : question.round === 2
+          ? "room.vote_again"
+          : "room.vote";
+    replace(root, vote_, key && h("p", { class: "dim", role: "status", dataset: { testid: "room-voted" } }, t(key)));
+  }
+
+  /** @param {HTMLElement} root @param {Turn} turn */
+  function drawTurn(root, turn) {
+    const handed = own.sentences[turn.id];
+    const named = h("input", { type: "checkbox", id: newId("room-named"), dataset: { testid: "room-named" } });
+    const hand = button(
+      "room-hand-in",
+      "primary",
+      t(handed === undefined ? "room.hand_in" : "room.hand_in_again"),
+      () => handIn(turn, named.checked),
+    );
+    replace(
+      root,
+      h("p", { class: "room-ask" }, h("b", null, t("room.your_turn")), " ", turn.ask),
+      h("p", { class: "dim" }, t("room.turn_how")),
+      own.name !== "" &&
+        h("p", null, named, " ", h("label", { for: named.id }, t("room.show_name", { name: own.name }))),
+      h("p", { class: "room-buttons" }, hand),
+      handed !== undefined &&
+        h("p", { role: "status", dataset: { testid: "room-handed" } }, t("room.handed", { text: handed })),
+    );
+  }
+
+  /** @param {Turn} turn @param {boolean} named */
+  function handIn(turn, named) {
+    const state = actions.get();
+    const text = textOf(state, trace);
+    own.sentences[turn.id] = text;
+    say({ kind: "sentence", turn: turn.id, link: linkOf({ ...state, drawer: null }, declared), text, named });
+    draw();
+  }
+
+  tell();
+  return {
+    bar,
+    others: [card],
+    show(/** @type {Shared} */ now) {
+      room = now;
+      if (recalls !== null && now.recalls > recalls) following.back();
+      recalls = now.recalls;
+      following.lead(now.lead);
+      tell();
+      draw();
+    },
+    own(now) {
+      own = { ...now, votes: { ...now.votes }, sentences: { ...now.sentences } };
+      if (room === null) following.begin(now.explores);
+      draw();
+    },
+    follow: () => following.follow(),
+    draw(now) {
+      trace = now;
+      if (now) following.drawn();
+    },
+    refused({ kind, question, turn }) {
+      if (kind === "vote") delete own.votes[question];
+      if (kind === "sentence") delete own.sentences[turn];
+      draw();
+    },
+    open: () => bar.scrollIntoView({ block: "nearest" }),
+    stop() {
+      following.stop();
+      frame.root.classList.remove("room-explores", "room-asks");
+    },
+  };
+}
+
+/** What is handed in, in words: the whole text, with what was written. @param {State} state @param {ModelTrace|null} trace */
+function textOf(state, trace) {
+  const text = trace?.readText ?? state.text;
+  const target = trace?.targetText;
+  return (target ? `${text} → ${target}` : text).replace(/[\p{Cc}]/gu, " ").slice(0, 400);
+}
+
+/** @param {string} testid @param {string} kind @param {string} text @param {() => void} click */
+const button = (testid, kind, text, click) =>
+  h("button", { class: `btn ${kind}`, type: "button", dataset: { testid, focus: testid }, on: { click } }, text);

@@ -1,0 +1,191 @@
+/** The teacher's part of the room: the bar, and a drawer with the door, the people, the question and everybody's turn. */
+
+import { roomResults } from "../../data/rooms.js";
+import { buildFold } from "../../ui/controls.js";
+import { h, keepingFocus, newId, replace, setText, update } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { createAsking } from "./asking.js";
+import { button, createEntrance, spaced } from "./entrance.js";
+import { createLeading } from "./following.js";
+import { saveResults } from "./results.js";
+import { createWall } from "./wall.js";
+
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Taught } from "../../data/rooms.js"
+ * @import { Context } from "../../page.js"
+ * @import { Part, Seat } from "./room.js"
+ */
+
+/** @param {Context} context @param {Seat} seat @returns {Part} */
+export function createTeacher(context, seat) {
+  const { key, say, leave, problem } = seat;
+  const { actions, frame, address } = context;
+  const leading = createLeading(context, say);
+  /** @type {Taught|null} */
+  let room = null;
+
+  // The bar.
+  const code = h("b", { class: "room-code", translate: "no", dataset: { testid: "room-code" } });
+  const people = h("span", { role: "status", dataset: { testid: "room-people" } });
+  const recall = button("room-recall", "", t("room.recall"), () => say({ kind: "recall" }));
+  const more = button("room-open", "primary", t("room.open"), () => toggle());
+  const wide = button("room-project", "quiet", t("room.project"), () => project());
+  const bar = h(
+    "div",
+    { class: "room-bar" },
+    h("span", { class: "room-name" }, t("room.code_is"), " ", code),
+    people,
+    recall,
+    h("span", { class: "grow" }),
+    wide,
+    more,
+  );
+
+  // The drawer.
+  const [door, crowd, question, turn, end] = ["door", "people", "question", "turn", "end"].map((name) =>
+    h("section", { class: `room-${name}`, dataset: { part: name } }),
+  );
+  const close = h(
+    "button",
+    {
+      class: "btn icon",
+      type: "button",
+      "aria-label": t("room.close_side"),
+      title: t("room.close_side"),
+      on: { click: () => toggle(false) },
+    },
+    "×",
+  );
+  const title = h("h2", { id: newId("room-title") }, t("room.title"));
+  const side = h(
+    "aside",
+    { class: "room-side", "aria-labelledby": title.id, hidden: true, dataset: { testid: "room-side" } },
+    h("div", { class: "bar" }, title, h("span", { class: "grow" }), close),
+    door,
+    question,
+    turn,
+    crowd,
+    end,
+  );
+  side.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || event.defaultPrevented) return;
+    event.preventDefault();
+    toggle(false);
+  });
+  const entrance = createEntrance(context, door, seat);
+  const asking = createAsking(context, question, seat);
+  const wall = createWall(context, { say, show: showSentence });
+
+  /** @param {boolean} [on] */
+  function toggle(on = Boolean(side.hidden)) {
+    side.hidden = !on;
+    update(more, { "aria-expanded": on });
+    (on ? title : more).focus?.({ preventScroll: true });
+    if (on) asking.offer();
+  }
+
+  /** The view for a projector: css/room.css hides all but the picture, and a presenter's keys turn the lesson's pages. */
+  function project(on = !frame.root.classList.contains("room-projects")) {
+    frame.root.classList.toggle("room-projects", on);
+    document.documentElement.classList.toggle("projects", on);
+    update(wide, { "aria-pressed": on });
+    setText(wide, t(on ? "room.project_end" : "room.project"));
+    dispatchEvent(new Event("resize"));
+  }
+
+  /** @param {{id: number, link: string}} sentence */
+  function showSentence({ id, link }) {
+    address.open(link);
+    leading.show(actions.get(), id);
+    toggle(false);
+  }
+
+  // Who is there.
+
+  function drawPeople() {
+    const { members } = /** @type {Taught} */ (room);
+    const here = members.filter((one) => one.here);
+    const exploring = here.filter((one) => one.explores).length;
+    setText(
+      people,
+      [t("room.here", { n: here.length }), exploring > 0 && t("room.explore", { n: exploring })]
+        .filter(Boolean)
+        .join(" · "),
+    );
+    update(recall, { hidden: exploring === 0 });
+    const list = members.map((one) => {
+      const name = one.name || t("room.nameless", { id: one.id });
+      const out = button(`room-remove-${one.id}`, "quiet", t("room.remove"), () =>
+        say({ kind: "remove", member: one.id }),
+      );
+      update(out, { "aria-label": t("room.remove_whom", { name }) });
+      const about = !one.here ? t("room.away") : one.explores ? t("room.explores") : "";
+      return h("li", null, h("span", { translate: "no" }, name), " ", h("span", { class: "dim" }, about), out);
+    });
+    const open = crowd.querySelector("details")?.open ?? false;
+    keepingFocus(crowd, () => {
+      const fold = buildFold(
+        "room-members",
+        t("room.members", { n: members.length }),
+        h("ul", { class: "room-list" }, list),
+      );
+      fold.open = open;
+      replace(crowd, members.length > 0 && fold);
+    });
+  }
+
+  // The end.
+
+  function drawEnd() {
+    const names = h("input", {
+      type: "checkbox",
+      id: newId("room-with-names"),
+      dataset: { testid: "room-with-names" },
+    });
+    const save = async () => {
+      saveResults(await roomResults(key, names.checked));
+    };
+    replace(
+      end,
+      h("h3", null, t("room.end")),
+      h("p", null, names, " ", h("label", { for: names.id }, t("room.with_names"))),
+      h(
+        "p",
+        { class: "room-buttons" },
+        button("room-save", "", t("room.save"), () => save().catch(problem)),
+        button("room-end", "", t("room.end_save"), () => save().then(leave, problem)),
+      ),
+      h("p", { class: "dim" }, t("room.end_about")),
+    );
+  }
+  drawEnd();
+
+  return {
+    bar,
+    others: [side],
+    show(/** @type {Taught} */ now) {
+      room = now;
+      setText(code, spaced(now.code));
+      entrance.draw(now);
+      drawPeople();
+      asking.show(now);
+      wall.draw(turn, now);
+    },
+    own() {},
+    follow(state) {
+      leading.follow(state);
+    },
+    draw(now, state) {
+      asking.draw(now);
+      leading.draw(now, state);
+      if (!side.hidden) asking.offer();
+    },
+    open: () => toggle(true),
+    stop() {
+      leading.stop();
+      asking.stop();
+      project(false);
+    },
+  };
+}

@@ -1,0 +1,135 @@
+/** The room of a class: what is sent and when, what a link brings, how votes are counted, and the file at the end. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { ApiError } from "../../static/data/api.js";
+import { createPoster } from "../../static/data/rooms.js";
+import { ownQuestion } from "../../static/learn/room/questions.js";
+import { resultsPage } from "../../static/learn/room/results.js";
+import { tallies } from "../../static/learn/room/vote.js";
+import { stateOfSentence } from "../../static/learn/room/wall.js";
+import { invitationIn } from "../../static/shell/address.js";
+import { DEFAULTS } from "../../static/state/store.js";
+import { useCatalogue } from "../../static/ui/i18n.js";
+
+useCatalogue(JSON.parse(readFileSync(new URL("../../static/i18n/en.json", import.meta.url), "utf8")));
+globalThis.document ??= /** @type {any} */ ({ documentElement: { lang: "en", dataset: {} } });
+
+test("a code leaves the address, and the rest of the link stays", () => {
+  const found = invitationIn("http://a.example/under/?model=gpt&room=K7QF3M#text=a+cat");
+  assert.deepEqual(found, { kept: { code: "K7QF3M" }, href: "http://a.example/under/?model=gpt#text=a+cat" });
+  assert.equal(invitationIn("http://a.example/?model=gpt#text=a"), null);
+});
+
+test("a teacher's key leaves the address, too", () => {
+  const found = invitationIn("http://a.example/?model=gpt#room_key=secret&text=a");
+  assert.deepEqual(found?.kept, { key: "secret", role: "teacher" });
+  assert.ok(!found?.href.includes("secret"));
+  assert.ok(found?.href.endsWith("#text=a"));
+});
+
+/** A server that takes what `answers` says, and notes it. @param {(ApiError|null)[]} answers  null: it is taken */
+function server(...answers) {
+  /** @type {any[]} */
+  const heard = [];
+  const post = async (/** @type {any} */ _method, /** @type {any} */ _path, /** @type {any} */ { message }) => {
+    heard.push(message);
+    const error = answers.shift() ?? null;
+    if (error) throw error;
+  };
+  return { heard, post };
+}
+
+/** @param {() => boolean} holds */
+async function until(holds) {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+test("of many places only the newest is sent, and no vote is lost", async () => {
+  const { heard, post } = server();
+  const { say } = createPoster("key", "teacher", () => {}, post, 5);
+  for (let n = 0; n < 20; n++) say({ kind: "lead", link: `./#text=${n}` });
+  say({ kind: "vote", question: 1, round: 1, choice: 0 });
+  say({ kind: "vote", question: 1, round: 1, choice: 1 });
+  say({ kind: "vote", question: 1, round: 2, choice: 0 });
+  await until(() => heard.length === 4);
+  const sent = heard.map(({ link, round, choice }) => link ?? [round, choice]);
+  assert.deepEqual(sent, ["./#text=0", "./#text=19", [1, 1], [2, 0]]);
+});
+
+test("what cannot be sent is sent again, unless something newer stands for it", async () => {
+  const { heard, post } = server(new ApiError({ code: "too_fast", status: 429 }));
+  const { say } = createPoster("key", "pupil", () => {}, post, 5);
+  say({ kind: "vote", question: 1, round: 1, choice: 0 });
+  await until(() => heard.length === 2);
+  assert.deepEqual(heard[1], heard[0]);
+});
+
+test("what is refused for itself is reported once, and the next is sent", async () => {
+  const { heard, post } = server(new ApiError({ code: "not_open", status: 409 }));
+  /** @type {string[]} */
+  const refused = [];
+  const { say } = createPoster("key", "pupil", (error) => refused.push(error.code), post, 5);
+  say({ kind: "vote", question: 1, round: 1, choice: 0 });
+  say({ kind: "explore", explores: true });
+  await until(() => heard.length === 2);
+  assert.deepEqual(refused, ["not_open"]);
+});
+
+test("both votes of an option are shares of those who voted then", () => {
+  const counts = [
+    [1, 3],
+    [0, 2],
+  ];
+  const [a, b] = tallies({ options: ["a", "b"], counts, right: 1 });
+  assert.deepEqual(a.rounds, [
+    { n: 1, share: 0.25 },
+    { n: 0, share: 0 },
+  ]);
+  assert.deepEqual(b.rounds, [
+    { n: 3, share: 0.75 },
+    { n: 2, share: 1 },
+  ]);
+  assert.deepEqual([a.right, b.right], [false, true]);
+  assert.deepEqual(tallies({ options: ["a"], counts: [[0]], right: null })[0].rounds, [{ n: 0, share: 0 }]);
+});
+
+test("a teacher's own question has a text and two answers", () => {
+  assert.equal(ownQuestion(" ", "a\nb"), null);
+  assert.equal(ownQuestion("Which?", "a\n \n"), null);
+  assert.deepEqual(ownQuestion(" Which? ", "a\n\n b "), { ask: "Which?", options: ["a", "b"] });
+});
+
+test("the file of results has what was typed as text, and no name by itself", () => {
+  const evil = "<img src=x onerror=alert(1)>";
+  const sentence = { text: evil, link: './#text="><script>', name: null };
+  const question = {
+    ask: evil,
+    options: [evil, "b"],
+    right: 1,
+    says: evil,
+    counts: [
+      [1, 2],
+      [0, 3],
+    ],
+  };
+  const results = { people: 3, questions: [question], turns: [{ ask: evil, sentences: [sentence] }] };
+  const page = resultsPage(results, { date: new Date(0), origin: "http://a.example/" });
+  assert.ok(!page.includes("<img"));
+  assert.ok(!page.includes("<script"));
+  assert.ok(page.includes("&#60;img src=x onerror=alert(1)&#62;"));
+  for (const figure of ["1 (33", "2 (67", "0 (0", "3 (100"]) assert.ok(page.includes(figure), figure);
+});
+
+test("what was handed in is drawn as the whole model, with its edits", () => {
+  const declared = /** @type {any[]} */ ([]);
+  const actions = { get: () => ({ ...DEFAULTS, model: "gpt", theme: "dark" }) };
+  const edit = { kind: "ablate", where: { layer: 0, head: 1, role: "z" } };
+  const run = JSON.stringify({ model: "other", input: { text: "a cat" }, interventions: [edit] });
+  const link = `./?view=attention&layer=2&lesson=masks#run=${encodeURIComponent(run)}`;
+  const state = stateOfSentence(/** @type {any} */ ({ actions, declared }), link);
+  assert.deepEqual([state.model, state.text, state.view, state.lesson], ["other", "a cat", "model", null]);
+  assert.deepEqual(state.interventions, [edit]);
+  assert.equal(state.theme, "dark");
+});
