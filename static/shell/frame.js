@@ -126,7 +126,8 @@ function measureEnds(root, parts) {
   const measure = () => {
     let end = 0;
     const ends = Object.entries(parts).map(([name, part]) => {
-      if (getComputedStyle(part).position === "sticky") end += part.getBoundingClientRect().height - slidesOf(part);
+      if (part === parts.room || getComputedStyle(part).position === "sticky")
+        end += part.getBoundingClientRect().height - slidesOf(part);
       return [`--${name}-end`, `${end}px`];
     });
     update(root, { style: Object.fromEntries(ends) }); // together: the whole page inherits them

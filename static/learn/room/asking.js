@@ -15,8 +15,12 @@ import { drawVote, votedWords } from "./vote.js";
  * @import { Seat } from "./room.js"
  */
 
-/** @param {Context} context @param {HTMLElement} question @param {Seat} seat */
-export function createAsking(context, question, { say, problem }) {
+/**
+ * @param {Context} context
+ * @param {{question: HTMLElement, screen: HTMLElement}} places  in the drawer, and for the projector: there without votes until they are shown
+ * @param {Seat} seat
+ */
+export function createAsking(context, { question, screen }, { say, problem }) {
   const { actions, frame } = context;
   /** @type {Taught|null} */
   let room = null;
@@ -122,6 +126,8 @@ export function createAsking(context, question, { say, problem }) {
     show(now) {
       room = now;
       frame.root.classList.toggle("room-asks", now.question !== null && !now.question.revealed);
+      screen.hidden = now.question === null;
+      if (now.question) drawVote(screen, now.question.revealed ? now.question : { ...now.question, counts: null });
       drawQuestion();
     },
     /** @param {ModelTrace|null} now */

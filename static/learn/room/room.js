@@ -55,6 +55,8 @@ export function createRoom(context, { keptRoom, keepRoom }) {
   /** @type {"teacher"|"pupil"|null} */
   let role = null;
   let timer = 0;
+  /** @type {[ModelTrace|null, State]|null} */
+  let last = null;
 
   /** @param {unknown} error  null: it is over */
   function tellProblem(error) {
@@ -112,6 +114,7 @@ export function createRoom(context, { keptRoom, keepRoom }) {
       lost: (lost) => tellProblem(lost ? t("room.lost") : null),
     });
     part.follow(actions.get());
+    if (last) part.draw(...last);
   }
 
   function end() {
@@ -175,7 +178,10 @@ export function createRoom(context, { keptRoom, keepRoom }) {
     /** @param {State} state */
     follow: (state) => part?.follow(state),
     /** @param {ModelTrace|null} trace @param {State} state */
-    draw: (trace, state) => part?.draw(trace, state),
+    draw(trace, state) {
+      last = [trace, state];
+      part?.draw(trace, state);
+    },
   };
 }
 

@@ -74,7 +74,8 @@ export function createTeacher(context, seat) {
     toggle(false);
   });
   const entrance = createEntrance(context, door, seat);
-  const asking = createAsking(context, question, seat);
+  const screen = h("section", { class: "room-card room-screen", dataset: { testid: "room-screen" } });
+  const asking = createAsking(context, { question, screen }, seat);
   const wall = createWall(context, { say, show: showSentence });
 
   /** @param {boolean} [on] */
@@ -85,14 +86,33 @@ export function createTeacher(context, seat) {
     if (on) asking.offer();
   }
 
-  /** The view for a projector: css/room.css hides all but the picture, and a presenter's keys turn the lesson's pages. */
+  let typeBefore = actions.get().type;
+  /** The view for a projector: css/room.css hides all but the picture. */
   function project(on = !frame.root.classList.contains("room-projects")) {
+    if (on === frame.root.classList.contains("room-projects")) return;
     frame.root.classList.toggle("room-projects", on);
-    document.documentElement.classList.toggle("projects", on);
     update(wide, { "aria-pressed": on });
     setText(wide, t(on ? "room.project_end" : "room.project"));
-    dispatchEvent(new Event("resize"));
+    const { dataset } = document.documentElement;
+    const type = actions.get().type;
+    if (on) dataset.type = "projector";
+    else if (typeBefore === "large") dataset.type = typeBefore;
+    else delete dataset.type;
+    if (on) typeBefore = type;
+    actions.set({ type: on ? "large" : typeBefore }); // what is drawn has larger letters: it is drawn anew
   }
+
+  /** A presenter's remote, outside a lesson: to the next place inside the open head. @param {KeyboardEvent} event */
+  function onKey(event) {
+    const by = { PageDown: 1, PageUp: -1 }[event.key];
+    if (!by || event.defaultPrevented || !frame.root.classList.contains("room-projects")) return;
+    if (actions.get().lesson !== null) return; // its own keys
+    event.preventDefault();
+    const tabs = /** @type {HTMLElement[]} */ ([...frame.path.inside.querySelectorAll('[role="tab"]')]);
+    const at = tabs.findIndex((tab) => tab.getAttribute("aria-selected") === "true");
+    tabs[at + by]?.click();
+  }
+  document.addEventListener("keydown", onKey);
 
   /** @param {{id: number, link: string}} sentence */
   function showSentence({ id, link }) {
@@ -163,7 +183,7 @@ export function createTeacher(context, seat) {
 
   return {
     bar,
-    others: [side],
+    others: [side, screen],
     show(/** @type {Taught} */ now) {
       room = now;
       setText(code, spaced(now.code));
@@ -185,6 +205,7 @@ export function createTeacher(context, seat) {
     stop() {
       leading.stop();
       asking.stop();
+      document.removeEventListener("keydown", onKey);
       project(false);
     },
   };

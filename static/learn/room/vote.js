@@ -26,7 +26,7 @@ export function tallies({ options, counts, right }) {
  * @param {{mine?: Record<string, number>, choose?: (choice: number) => void, mark?: (choice: number) => void}} on  `mine`: the own
  *   choice by round; `choose`: of a pupil; `mark`: the teacher says which is right
  */
-export function drawVote(root, question, { mine = {}, choose, mark }) {
+export function drawVote(root, question, { mine = {}, choose, mark } = {}) {
   const { round, revealed, right, says } = question;
   const lines = tallies(question).map((line, i) => optionOf(line, i));
   const ask = h("p", { class: "room-ask", dataset: { testid: "room-question" } }, question.ask);

@@ -1,0 +1,145 @@
+"""A class in one room: a teacher and eight pupils, each in a browser of their own."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.helpers import open_tools, serious
+from tests.browser.shared_page import DEFAULTS, MEDIA, PATIENCE_MS, UNSEEN
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+HEAD = "/?model=stories-gpt&view=attention&layer=3&head=4#text=Tom+lost+his+red+car.+Mom+found+the+red"
+Enter = Callable[[str], "Page"]
+
+
+@pytest.fixture
+def enter(browser: "Browser", app_url: str) -> Iterator[Enter]:
+    """`enter(path)`: a page in a new browser context. Afterwards, none may have reported an error."""
+    errors: list[str] = []
+    contexts = []
+
+    def enter(path: str) -> "Page":
+        context = browser.new_context(**DEFAULTS | MEDIA | {"base_url": app_url})
+        context.add_init_script(UNSEEN)
+        context.set_default_timeout(PATIENCE_MS)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(path)
+        return page
+
+    yield enter
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+def opened(enter: Enter) -> tuple["Page", str]:
+    """A teacher with a room, and its code."""
+    teacher = enter(HEAD)
+    teacher.wait_for_selector('body[data-state="ready"]')
+    open_tools(teacher)
+    teacher.get_by_test_id("tool-teach").click()
+    code = teacher.get_by_test_id("room-code")
+    expect(code).to_have_text(re.compile(r"^[2-9A-HJKMNP-Z]{3} [2-9A-HJKMNP-Z]{3}$"))
+    return teacher, code.inner_text()
+
+
+def joined(enter: Enter, code: str, name: str = "") -> "Page":
+    pupil = enter(f"/?room={code.replace(' ', '')}")
+    pupil.get_by_test_id("room-name-field").fill(name)
+    pupil.get_by_test_id("room-join").click()
+    expect(pupil.get_by_test_id("room-status")).to_have_text("You are following the teacher.")
+    return pupil
+
+
+def test_eight_pupils_follow_explore_vote_hand_in_and_leave(enter: Enter) -> None:
+    teacher, code = opened(enter)
+    pupils = [joined(enter, code, f"Pupil {n}") for n in range(7)]
+    typing = enter("/join")  # and one who types the code, in small letters
+    typing.get_by_test_id("room-code-field").fill(code.lower())
+    typing.get_by_test_id("room-join").click()
+    pupils.append(typing)
+    people = teacher.get_by_test_id("room-people")
+    expect(people).to_have_text("8 here")
+
+    # Follow: each opens the head that the teacher opens; no key is in any address.
+    teacher.get_by_test_id("room-open").click()
+    teacher.get_by_test_id("all-heads").click()
+    teacher.get_by_test_id("head").nth(5 * 8 + 2).click()
+    for pupil in pupils:
+        expect(pupil.locator(".opened h1")).to_contain_text("Layer 5 · Head 2")
+        assert "room" not in pupil.url
+    assert "room" not in teacher.url
+
+    # Explore: one looks around, and is called back.
+    first = pupils[0]
+    first.get_by_test_id("all-heads").click()
+    first.get_by_test_id("head").nth(0).click()
+    expect(first.get_by_test_id("room-status")).to_have_text("You are exploring.")
+    expect(people).to_have_text("8 here · 1 exploring")
+    teacher.get_by_test_id("room-recall").click()
+    expect(first.get_by_test_id("room-status")).to_have_text("You are following the teacher.")
+    expect(first.locator(".opened h1")).to_contain_text("Layer 5 · Head 2")
+
+    # Vote, twice: the counts are the teacher's until the answer is shown, and the model gives it.
+    teacher.get_by_test_id("room-open").click()
+    teacher.locator(".room-offer", has_text="which token does").click()
+    for pupil in pupils:
+        pupil.get_by_test_id("room-option").nth(1).click()
+    expect(teacher.get_by_test_id("room-voted")).to_have_text("8 of 8 have voted.")
+    expect(pupils[1].locator(".room-bar")).to_have_count(0)
+    teacher.get_by_test_id("room-again").click()
+    for pupil in pupils[:2]:
+        expect(pupil.get_by_test_id("room-voted")).to_have_text("Talk about it, then choose again.")
+        pupil.get_by_test_id("room-option").nth(0).click()
+    expect(teacher.get_by_test_id("room-voted")).to_have_text("Second vote: 2 of 8.")
+    assert serious(teacher, ".room-side") == []
+    assert serious(pupils[1], ".room", ".room-card") == []
+    teacher.get_by_test_id("room-reveal").click()
+    for pupil in pupils:
+        expect(pupil.locator('.room-option[data-verdict="right"]')).to_have_count(1)
+    expect(pupils[1].get_by_test_id("room-option").nth(1).locator('[data-round="1"]')).to_have_attribute("data-n", "8")
+
+    # Who opens the page again is the same pupil.
+    pupils[1].reload()
+    expect(pupils[1].get_by_test_id("room-says")).to_be_visible()
+    expect(people).to_have_text("8 here")
+    teacher.get_by_test_id("room-done").click()
+
+    # Your turn: a pupil hands in a sentence, and the teacher puts it on every screen, with its author's name.
+    teacher.get_by_test_id("fold-room-turn").locator("summary").click()
+    teacher.get_by_test_id("room-turn-start").click()
+    first.get_by_test_id("edit").click()
+    first.get_by_test_id("sentence").fill("Lily has a green hat.")
+    first.locator(".tok", has_text="green").wait_for()
+    first.get_by_test_id("room-named").check()
+    first.get_by_test_id("room-hand-in").click()
+    expect(first.get_by_test_id("room-handed")).to_have_text("Handed in: Lily has a green hat.")
+    expect(teacher.get_by_test_id("room-handed-in")).to_have_text("1 of 8 have handed in.")
+    expect(teacher.get_by_test_id("room-wall")).to_have_class(re.compile("covered"))
+    teacher.get_by_test_id("room-wall-shown").click()
+    teacher.locator(".room-river[data-state=ready]").wait_for()
+    teacher.get_by_test_id("room-sentence").click()
+    for pupil in pupils[1:]:
+        expect(pupil.locator(".tok", has_text="green")).to_be_visible()
+        expect(pupil.get_by_test_id("room-status")).to_contain_text("This is Pupil 0’s.")
+
+    # Leave, and the end: one file, without names.
+    pupils[7].get_by_test_id("room-leave").click()
+    expect(pupils[7].get_by_test_id("room-notice")).to_have_text("You have left the room.")
+    expect(people).to_contain_text("7 here")
+    teacher.get_by_test_id("room-open").click()
+    with teacher.expect_download() as download:
+        teacher.get_by_test_id("room-end").click()
+    results = download.value.path().read_text("utf-8")
+    assert "Lily has a green hat." in results
+    assert "Pupil 0" not in results
+    assert "8 (100" in results
+    for pupil in pupils[:7]:
+        expect(pupil.get_by_test_id("room-notice")).to_have_text("The room has ended.")
