@@ -93,7 +93,7 @@ def test_eight_pupils_follow_explore_vote_hand_in_and_leave(enter: Enter) -> Non
     for pupil in pupils:
         pupil.get_by_test_id("room-option").nth(1).click()
     expect(teacher.get_by_test_id("room-voted")).to_have_text("8 of 8 have voted.")
-    expect(pupils[1].locator(".room-bar")).to_have_count(0)
+    expect(pupils[1].locator(".room-share")).to_have_count(0)
     teacher.get_by_test_id("room-again").click()
     for pupil in pupils[:2]:
         expect(pupil.get_by_test_id("room-voted")).to_have_text("Talk about it, then choose again.")

@@ -108,7 +108,7 @@ export function createTeacher(context, seat) {
     if (!by || event.defaultPrevented || !frame.root.classList.contains("room-projects")) return;
     if (actions.get().lesson !== null) return; // its own keys
     event.preventDefault();
-    const tabs = /** @type {HTMLElement[]} */ ([...frame.path.inside.querySelectorAll('[role="tab"]')]);
+    const tabs = /** @type {HTMLElement[]} */ ([...frame.path.inside.querySelectorAll('[role="tab"]:not([hidden])')]);
     const at = tabs.findIndex((tab) => tab.getAttribute("aria-selected") === "true");
     tabs[at + by]?.click();
   }

@@ -48,7 +48,7 @@ export function drawVote(root, question, { mine = {}, choose, mark } = {}) {
       h(
         "span",
         { class: "room-bar-line", dataset: { round: at + 1, n } },
-        h("span", { class: "room-bar", style: { "--share": share } }),
+        h("span", { class: "room-share", style: { "--share": share } }),
         h("span", { class: "room-count" }, t("room.votes", { n, p: percent(share, 0) })),
       ),
     );
