@@ -5,13 +5,18 @@
 
 import { keyOf, withTarget } from "../../data/request.js";
 import { linkOf } from "../../state/link.js";
+import { NO_TREE } from "../../state/text_tree.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Lead, Message, ScrollPlace } from "../../data/rooms.js"
  * @import { Context } from "../../page.js"
  * @import { State } from "../../state/store.js"
+ * @import { Declared } from "../../state/view_state.js"
  */
+
+/** A link to what is shown, without what each has for themselves: an open drawer, and the tree of earlier texts. @param {State} state @param {Declared[]} declared */
+export const sharedLink = (state, declared) => linkOf({ ...state, drawer: null, tree: NO_TREE }, declared);
 
 /** Where a screen is, in terms of the page's parts: on another screen they have other heights. @param {HTMLElement} root @param {number} edge  the end of what stays above, in pixels @returns {ScrollPlace|null} */
 export function scrollPlace(root, edge) {
@@ -60,9 +65,9 @@ export function createLeading({ frame, declared }, say) {
   function tell() {
     if (!state || state.file !== null) return;
     const own = state.lesson === null ? pinned(state, trace) : state;
-    const link = linkOf({ ...own, drawer: null }, declared);
+    const link = sharedLink(own, declared);
     const scroll = state.lesson === null ? scrollPlace(frame.root, edgeOf(frame.root)) : null;
-    const sentence = shown.link === linkOf(state, declared) ? shown.sentence : null;
+    const sentence = shown.link === sharedLink(state, declared) ? shown.sentence : null;
     const content = JSON.stringify([link, scroll, sentence]);
     if (content === told) return;
     told = content;
@@ -84,7 +89,7 @@ export function createLeading({ frame, declared }, say) {
     },
     /** From now on the state is what somebody handed in. @param {State} now @param {number} sentence */
     show(now, sentence) {
-      Object.assign(shown, { link: linkOf(now, declared), sentence });
+      Object.assign(shown, { link: sharedLink(now, declared), sentence });
       state = now;
       tell();
     },
@@ -123,7 +128,7 @@ export function createFollowing({ frame, address, actions, declared }, own, chan
     due = false;
   };
   for (const kind of ["wheel", "touchmove"]) frame.root.addEventListener(kind, free, { passive: true });
-  const now = () => linkOf(actions.get(), declared);
+  const now = () => sharedLink(actions.get(), declared);
 
   function apply() {
     if (!lead || explores) return;

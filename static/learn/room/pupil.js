@@ -1,10 +1,9 @@
 /** A pupil in the room: joins, follows the teacher or looks around, votes, and hands in. */
 
-import { linkOf } from "../../state/link.js";
 import { h, hide, keepingFocus, newId, replace, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { createFollowing } from "./following.js";
+import { createFollowing, sharedLink } from "./following.js";
 import { drawVote } from "./vote.js";
 
 /**
@@ -181,7 +180,7 @@ export function createPupil(context, { say, leave }) {
     const state = actions.get();
     const text = textOf(state, trace);
     own.sentences[turn.id] = text;
-    say({ kind: "sentence", turn: turn.id, link: linkOf({ ...state, drawer: null }, declared), text, named });
+    say({ kind: "sentence", turn: turn.id, link: sharedLink(state, declared), text, named });
     draw();
   }
 
