@@ -65,10 +65,13 @@ def test_eight_pupils_follow_explore_vote_hand_in_and_leave(enter: Enter) -> Non
     typing.get_by_test_id("room-code-field").fill(code.lower())
     typing.get_by_test_id("room-join").click()
     pupils.append(typing)
-    people = teacher.get_by_test_id("room-people")
-    expect(people).to_have_text("8 here")
+    expect(teacher.get_by_test_id("room-people")).to_have_text("8 here")
+    for act in (follow, explore, vote, hand_in, leave):
+        act(teacher, pupils)
 
-    # Follow: each opens the head that the teacher opens; no key is in any address.
+
+def follow(teacher: "Page", pupils: list["Page"]) -> None:
+    """Each opens the head that the teacher opens; no key is in any address."""
     teacher.get_by_test_id("room-open").click()
     teacher.get_by_test_id("all-heads").click()
     teacher.get_by_test_id("head").nth(5 * 8 + 2).click()
@@ -77,8 +80,10 @@ def test_eight_pupils_follow_explore_vote_hand_in_and_leave(enter: Enter) -> Non
         assert "room" not in pupil.url
     assert "room" not in teacher.url
 
-    # Explore: one looks around, and is called back.
-    first = pupils[0]
+
+def explore(teacher: "Page", pupils: list["Page"]) -> None:
+    """One looks around, and is called back."""
+    first, people = pupils[0], teacher.get_by_test_id("room-people")
     first.get_by_test_id("all-heads").click()
     first.get_by_test_id("head").nth(0).click()
     expect(first.get_by_test_id("room-status")).to_have_text("You are exploring.")
@@ -87,7 +92,10 @@ def test_eight_pupils_follow_explore_vote_hand_in_and_leave(enter: Enter) -> Non
     expect(first.get_by_test_id("room-status")).to_have_text("You are following the teacher.")
     expect(first.locator(".opened h1")).to_contain_text("Layer 5 · Head 2")
 
-    # Vote, twice: the counts are the teacher's until the answer is shown, and the model gives it.
+
+def vote(teacher: "Page", pupils: list["Page"]) -> None:
+    """Twice: the counts are the teacher's until the answer is shown, which the model gives. Who opens the page again is
+    the same pupil."""
     teacher.get_by_test_id("room-open").click()
     teacher.locator(".room-offer", has_text="which token does").click()
     for pupil in pupils:
@@ -104,15 +112,17 @@ def test_eight_pupils_follow_explore_vote_hand_in_and_leave(enter: Enter) -> Non
     teacher.get_by_test_id("room-reveal").click()
     for pupil in pupils:
         expect(pupil.locator('.room-option[data-verdict="right"]')).to_have_count(1)
-    expect(pupils[1].get_by_test_id("room-option").nth(1).locator('[data-round="1"]')).to_have_attribute("data-n", "8")
-
-    # Who opens the page again is the same pupil.
+    first_vote = pupils[1].get_by_test_id("room-option").nth(1).locator('[data-round="1"]')
+    expect(first_vote).to_have_attribute("data-n", "8")
     pupils[1].reload()
     expect(pupils[1].get_by_test_id("room-says")).to_be_visible()
-    expect(people).to_have_text("8 here")
+    expect(teacher.get_by_test_id("room-people")).to_have_text("8 here")
     teacher.get_by_test_id("room-done").click()
 
-    # Your turn: a pupil hands in a sentence, and the teacher puts it on every screen, with its author's name.
+
+def hand_in(teacher: "Page", pupils: list["Page"]) -> None:
+    """A pupil hands in a sentence, and the teacher puts it on every screen, with its author's name."""
+    first = pupils[0]
     teacher.get_by_test_id("fold-room-turn").locator("summary").click()
     teacher.get_by_test_id("room-turn-start").click()
     first.get_by_test_id("edit").click()
@@ -130,10 +140,12 @@ def test_eight_pupils_follow_explore_vote_hand_in_and_leave(enter: Enter) -> Non
         expect(pupil.locator(".tok", has_text="green")).to_be_visible()
         expect(pupil.get_by_test_id("room-status")).to_contain_text("This is Pupil 0’s.")
 
-    # Leave, and the end: one file, without names.
+
+def leave(teacher: "Page", pupils: list["Page"]) -> None:
+    """One leaves; then the room ends, with one file and no names in it."""
     pupils[7].get_by_test_id("room-leave").click()
     expect(pupils[7].get_by_test_id("room-notice")).to_have_text("You have left the room.")
-    expect(people).to_contain_text("7 here")
+    expect(teacher.get_by_test_id("room-people")).to_contain_text("7 here")
     teacher.get_by_test_id("room-open").click()
     with teacher.expect_download() as download:
         teacher.get_by_test_id("room-end").click()

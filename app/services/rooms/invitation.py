@@ -13,8 +13,9 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True)
 class Invitation:
-    """`address`: what a person types, who is then asked for the code. `link`: with the code and, where the server has one, its token. `qr`: the modules
-    of the link's QR code, one text of 0 and 1 for each row. `reachable`: whether the address answers at all."""
+    """`address`: what a person types, who is then asked for the code. `link`: with the code and, where the server has
+    one, its token. `qr`: the modules of the link's QR code, one text of 0 and 1 for each row. `reachable`: whether the
+    address answers at all."""
 
     address: str
     link: str
