@@ -2,7 +2,7 @@
 
 import { offsetOf } from "./compare/runs.js";
 import { attentionOf, writesTarget } from "./description.js";
-import { isContent, namesOf, nameText } from "./labels.js";
+import { isContent, namesOf, nameText, tokenLabel, tokenName } from "./labels.js";
 import { indexOfMost, sum } from "./matrix.js";
 import { memo } from "./memo.js";
 import { inside } from "./sides.js";
@@ -94,6 +94,21 @@ export function queryName({ attention, queries: { tokens } }, row) {
   const name = namesOf(tokens)[tokenOfRow(row, standsForWritten(attention))];
   return name ? nameText(name) : COMES;
 }
+
+/**
+ * The same where a token is named without its number. @param {Pick<ModelTrace, "attention"|"queries">} trace @param {number} row
+ */
+export const attendingName = (trace, row) =>
+  standsForWritten(trace.attention) ? queryName(trace, row) : tokenName(trace.queries.tokens[row]);
+
+/** The labels of a matrix's rows; in a cross-attention with what they write: "START ⇒ 駅". The same array for the same tokens. @type {(tokens: Token[], writes: boolean) => string[]} */
+const labelsOfRows = memo((tokens, writes) => {
+  const labels = tokens.map(tokenLabel);
+  return writes ? labels.map((label, row) => `${label} ⇒ ${labels[row + 1] ?? COMES}`) : labels;
+});
+
+/** @param {Pick<ModelTrace, "attention"|"queries">} trace */
+export const rowLabels = ({ attention, queries: { tokens } }) => labelsOfRows(tokens, standsForWritten(attention));
 
 /** The place of the next token. */
 export const COMES = "…";

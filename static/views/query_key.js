@@ -10,7 +10,7 @@ import { openedIn, REASONS } from "../model/mask_edits.js";
 import { memo } from "../model/memo.js";
 import { position } from "../model/selection.js";
 import { inside } from "../model/sides.js";
-import { standsForWritten, writtenNames } from "../model/written.js";
+import { rowLabels, standsForWritten, writtenNames } from "../model/written.js";
 import { h } from "../ui/dom.js";
 import { cellWeight, percent, significant } from "../ui/format.js";
 import { headLabel, headParts } from "../ui/heads.js";
@@ -65,7 +65,7 @@ export function drawSquare(root, trace, state, actions, own) {
   const { queries, keys, model, attentions } = trace;
   /** @param {"query"|"key"} name @param {Side} side */
   const axis = (name, { tokens, real, side }) => ({
-    labels: labelsOf(tokens),
+    labels: name === "query" ? rowLabels(trace) : labelsOf(tokens),
     names: name === "query" && side === "target" ? bothNames(tokens) : namesIn(tokens),
     ...(name === "query" && side === "target" && { brief: queryNames(trace) }),
     title: t(attentions.length > 1 ? `matrix.${name}_axis.${side}` : `matrix.${name}_axis`),

@@ -19,7 +19,7 @@ STACK = """
 Error.stackTraceLimit = 100;
 const send = window.fetch;
 window.fetch = (path, ...more) => {
-  if (path === "/api/trace") window.stack ??= new Error().stack;
+  if (String(path).endsWith("api/trace")) window.stack ??= new Error().stack;
   return send(path, ...more);
 };
 """

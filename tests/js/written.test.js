@@ -5,7 +5,9 @@ import { test } from "node:test";
 import { isContent } from "../../static/model/labels.js";
 import { position } from "../../static/model/selection.js";
 import {
+  attendingName,
   queryName,
+  rowLabels,
   rowOfToken,
   standsForWritten,
   tellingRow,
@@ -109,4 +111,17 @@ test("a finished translation opens at the word of content that attends most to o
   const masked = traceOf(CROSS, { model: trace.model, row: () => [0, 0, 0, 1] });
   assert.equal(position(state, masked).query, 2, "a mask does not move the choice");
   assert.equal(tellingRow(traceOf(CROSS, { row: () => null })), null, "pooled weights are not here");
+});
+
+test("tables and files name a row of a cross-attention by what it writes, too; every other row by its token", () => {
+  assert.deepEqual(rowLabels(traceOf(CROSS)), [
+    "START ⇒ リンゴ",
+    "リンゴ ⇒ を",
+    "を ⇒ 食べた",
+    "食べた ⇒ 。",
+    "。 ⇒ …",
+  ]);
+  assert.deepEqual(rowLabels(traceOf(SELF)), ["START", "リンゴ", "を", "食べた", "。"]);
+  assert.equal(attendingName(traceOf(CROSS), 0), "リンゴ");
+  assert.equal(attendingName(traceOf(SELF), 0), "START");
 });

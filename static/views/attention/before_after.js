@@ -9,6 +9,7 @@ import { namesOf, nameText } from "../../model/labels.js";
 import { indexOfMost, sum } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
+import { queryName } from "../../model/written.js";
 import { runWords } from "../../ui/compare_words.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { number, percent, power, signed, significant } from "../../ui/format.js";
@@ -36,7 +37,7 @@ const ROUNDING = 1e-6;
 export function rowChange(before, after, trace, query) {
   const size = trace.keys.tokens.length;
   const token = (/** @type {number} */ key) => h("b", { class: "k mono" }, nameText(namesOf(trace.keys.tokens)[key]));
-  const parts = { query: h("b", { class: "q mono" }, nameText(namesOf(trace.queries.tokens)[query])) };
+  const parts = { query: h("b", { class: "q mono" }, queryName(trace, query)) };
   if (!inside(trace.queries.real, query)) return phrase("compare.pad_row", parts);
   /** @template {Float32Array|Uint8Array} Values @param {{data: Values}} matrix */
   const row = ({ data }) => /** @type {Values} */ (data.subarray(query * size, (query + 1) * size));

@@ -4,6 +4,7 @@ import { scaleLegend } from "../../chart/matrix/scale.js";
 import { namesOf, nameText } from "../../model/labels.js";
 import { REASONS } from "../../model/mask_edits.js";
 import { featureOf, position } from "../../model/selection.js";
+import { queryName } from "../../model/written.js";
 import { h, hoverless, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { cellWeight, number } from "../../ui/format.js";
 import { headChip, headTitle } from "../../ui/heads.js";
@@ -209,7 +210,7 @@ function drawRowKeys(place, trace, state, actions, pen) {
   const isHidden = (/** @type {number} */ j) => reasonsOf(j) === REASONS.edited;
   const allowed = names.map((_, j) => j).filter((j) => !reasonsOf(j) || (pen && isHidden(j)));
   row.hidden = allowed.length > MOST;
-  row.setAttribute("aria-label", t("attention.row_keys", { query: nameText(namesOf(trace.queries.tokens)[query]) }));
+  row.setAttribute("aria-label", t("attention.row_keys", { query: queryName(trace, query) }));
   keepingFocus(row, () =>
     replace(
       row,

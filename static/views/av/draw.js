@@ -4,8 +4,8 @@ import { roomBeside } from "../../chart/matrix/layout.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { isOpenHeadOff } from "../../model/edits.js";
-import { tokenName } from "../../model/labels.js";
 import { headIn, lengthOf, rowIn } from "../../model/matrix.js";
+import { attendingName, rowLabels } from "../../model/written.js";
 import { segment } from "../../ui/controls.js";
 import { h, perRoot } from "../../ui/dom.js";
 import { cellWeight, number, significant } from "../../ui/format.js";
@@ -127,7 +127,7 @@ function drawZ(place, trace, state, z, { query, key, dimension, beside, once }, 
   const title = t(once ? "matrix.position_rows" : "matrix.query_rows");
   /** @type {Matrix["rows"]} */
   const rows = {
-    labels: labelsOf(trace.queries.tokens),
+    labels: rowLabels(trace),
     names: queryNames(trace),
     title,
     role: "q",
@@ -164,7 +164,7 @@ function drawV(place, trace, state, { query, key, dimension, beside, once }, tim
   const values = times ? weighted(v, weights) : v;
   const scale = signedScale(values.data, "v");
   const [labels, cols] = [labelsOf(trace.keys.tokens), v.shape[1]];
-  const token = h("b", { class: "q mono" }, tokenName(trace.queries.tokens[query]));
+  const token = h("b", { class: "q mono" }, attendingName(trace, query));
   const forbidden = reasons.some(Boolean) && t("matrix.hatched");
   const legend = scaleLegend(scale, { number: (value) => number(value, 2), forbidden });
   nameOfPart(place, phrase(titleOf(times, trace.attention), { token }), legend);

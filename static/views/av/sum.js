@@ -1,9 +1,9 @@
 /** One element of z as a sum in words, and how much each key contributes to the row. */
 
-import { tokenName } from "../../model/labels.js";
 import { columnIn, largest, lengthOf, products, rowIn, sum } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { knowsScores, scoringOf, valuesFor } from "../../model/weight_arithmetic.js";
+import { attendingName } from "../../model/written.js";
 import { h, replace } from "../../ui/dom.js";
 import { checkOf, number, percent, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -119,11 +119,13 @@ function termOf(weight, value, j) {
  * a·‖v‖ of each key, longest first.
  * @param {Part} place @param {HeadTrace} trace @param {Matrix} z @param {{query: number, key: number}} at @param {(key: number) => void} onChoose
  */
-export function drawShares(place, { detail: { v, pattern }, keys, queries }, z, { query, key }, onChoose) {
+export function drawShares(place, trace, z, { query, key }, onChoose) {
+  const { keys } = trace;
+  const { v, pattern } = trace.detail;
   const all = keyShares(v, rowIn(pattern, query));
   const total = all.reduce((sum, { moved }) => sum + moved, 0);
   const labels = labelsOf(keys.tokens);
-  const token = h("b", { class: "q mono" }, tokenName(queries.tokens[query]));
+  const token = h("b", { class: "q mono" }, attendingName(trace, query));
   nameOfPart(place, phrase("av.shares_title", { token }), t(all.length ? "av.shares_about" : "av.shares_none"));
   const bars = all.slice(0, KEYS).map((one) => ({
     id: String(one.key),

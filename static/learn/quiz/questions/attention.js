@@ -3,6 +3,8 @@
 import { has, trainedCausal, writesTarget } from "../../../model/description.js";
 import { position } from "../../../model/selection.js";
 import { inside } from "../../../model/sides.js";
+import { queryName } from "../../../model/written.js";
+import { h } from "../../../ui/dom.js";
 import { percent, significant } from "../../../ui/format.js";
 import { headLabel } from "../../../ui/heads.js";
 import { phrase, t } from "../../../ui/i18n.js";
@@ -94,7 +96,9 @@ export function askAttention(trace, state) {
     key: `attention ${trace.key} ${attention.id} ${state.layer} ${state.head} ${query}`,
     asks: phrase(crossed ? "quiz.attention.ask_cross" : "quiz.attention.ask", {
       head,
-      query: namedToken(queries.tokens[query], "q", query),
+      query: crossed
+        ? h("b", { class: "mono token-name q", translate: "no" }, queryName(trace, query))
+        : namedToken(queries.tokens[query], "q", query),
     }),
     options: asked.map(({ key }) => name(key)),
     judge(choice) {
