@@ -127,6 +127,9 @@ export const ways = (request, options = {}) => send("POST", "api/generate/ways",
 /** The answer of a measurement of costs, a stream of events. @param {object} request @returns {Promise<Response>} */
 export const timings = (request, options = {}) => send("POST", "api/explain/timings", request, options);
 
+/** The answer of a measurement of the KV cache, a stream of events. @param {object} request @returns {Promise<Response>} */
+export const caching = (request, options = {}) => send("POST", "api/explain/caching", request, options);
+
 /** The answer of a measurement of effects, a stream of events. @param {object} request @returns {Promise<Response>} */
 export const effects = (request, options = {}) => send("POST", "api/explain/effects", request, options);
 

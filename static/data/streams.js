@@ -93,6 +93,23 @@ export async function measureCosts(model, { signal, onStart, onPoint }) {
   await untilDone(answer, signal, { start: onStart, point: onPoint });
 }
 
+// What the KV cache saves on a text: a stream of measurements. No DOM.
+
+/**
+ * @typedef {{n: number, computed: [number, number], bytes: [number, number], milliseconds: [number, number], difference: number}} CacheReading
+ *   of the last of `n` tokens, each with the cache and without it; `difference`: the largest between their logits
+ */
+
+/**
+ * Resolves when every length is measured. Aborting the signal closes the connection, which ends the server's work.
+ * @param {object} request  the run
+ * @param {{signal: AbortSignal, onReading: (reading: CacheReading) => void}} options
+ */
+export async function measureCaching(request, { signal, onReading }) {
+  const answer = await api.caching(request, { signal });
+  await untilDone(answer, signal, { reading: onReading });
+}
+
 // Generation: a stream of steps.
 
 /**

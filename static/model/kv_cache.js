@@ -1,40 +1,91 @@
 /** What a KV cache keeps of a text, and what a step costs with it and without: counted from a model's shapes. No DOM. */
 
-import { attentionsOf, has, scoresDotProducts, stacksOf, sumsValues } from "./description.js";
+import {
+  answeringStack,
+  attentionsOf,
+  has,
+  isCross,
+  overviewOf,
+  scoresDotProducts,
+  sumsValues,
+  tapOf,
+} from "./description.js";
 import { sideOf } from "./sides.js";
 
 /**
+ * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Attention, Model } from "./description.js"
  */
 
+/** The attentions of the stack that writes. @param {Model} model */
+const readBy = (model) => attentionsOf(model).filter(({ stack }) => stack === answeringStack(model).id);
+
 /** The attention whose keys and values a step reads again; null: the model keeps a state, or nothing. @param {Model} model @returns {Attention|null} */
 export function cachedAttention(model) {
-  const written = model.description.writes;
-  const own = attentionsOf(model).find(({ queries, keys }) => queries === written && keys === written);
-  return own && has(own, "k") && has(own, "v") && has(own, "scores") ? own : null;
+  const own = readBy(model).find((one) => !isCross(one));
+  return own && keepsKeys(own) ? own : null;
 }
 
-/**
- * Multiply-adds of a step, of a model with one stack and plain softmax(QKᵀ/√d) V; null for any other, which computes more than is
- * counted here. For each of the `rows` that are computed: the projections q, k, v, o, the FFN, and scores and weighted values over all
- * `tokens`; the unembedding once.
- * @param {Model} model @param {{tokens: number, rows: number}} of @returns {number|null}
- */
-export function multiplyAdds(model, { tokens, rows }) {
-  const attention = cachedAttention(model);
-  const [stack, ...others] = stacksOf(model);
-  if (!attention || !scoresDotProducts(attention) || !sumsValues(attention) || others.length) return null;
-  const { d_model: d, vocab_size: vocab } = model.description;
-  const { n_head: heads, n_kv_head: shared, d_head: each } = attention;
-  const projections = d * each * (2 * heads + 2 * shared);
-  const mixing = 2 * tokens * heads * each;
-  const layers = stack.layers.map(({ sublayers }) => {
-    const ffns = sublayers.filter(({ kind }) => kind === "ffn");
-    const ffn = ffns.reduce((sum, /** @type {any} */ one) => sum + (one.gate ? 3 : 2) * d * one.d_ff, 0);
-    return rows * (projections + mixing + ffn);
-  });
-  return layers.reduce((sum, one) => sum + one, d * vocab);
-}
+/** The attention to the source, whose keys and values are made once; null: there is none. @param {Model} model @returns {Attention|null} */
+export const crossAttention = (model) => readBy(model).find((one) => isCross(one) && keepsKeys(one)) ?? null;
+
+/** @param {Attention} attention */
+const keepsKeys = (attention) => has(attention, "k") && has(attention, "v") && has(attention, "scores");
 
 /** How many tokens the cached side has. @param {Attention} attention @param {Parameters<typeof sideOf>[0]} sides */
 export const tokensOf = ({ keys }, sides) => sideOf(sides, keys).tokens;
+
+/**
+ * @typedef {{weights: number, attention: number}} StepCost  multiply-adds of matrix products: with weights, and of scores and
+ *   weighted values
+ * @typedef {{tokens: number, source: number}} Lengths  of what is written, the newest included, and of what an encoder has read
+ */
+
+/**
+ * What the step that reads the newest of `tokens` multiplies. With a cache it computes one row, without it all of them: the
+ * projections q, k, v, o, the FFN and the unembedding of each row; scores and weighted values over all keys. Keys and values of
+ * the source are made before the first step, or again in each. null: an attention is not made of these products alone.
+ * @param {Model} model @param {Lengths & {cached: boolean}} of @returns {StepCost|null}
+ */
+export function stepCost(model, { tokens, source, cached }) {
+  const [all, stack] = [readBy(model), answeringStack(model)];
+  if (!all.length || !all.every((one) => scoresDotProducts(one) && sumsValues(one))) return null;
+  const { d_model: d, vocab_size: vocab } = model.description;
+  const rows = cached ? 1 : tokens;
+  const ffns = stack.layers.flatMap(({ sublayers }) => sublayers.filter(({ kind }) => kind === "ffn"));
+  const ffn = ffns.reduce((sum, /** @type {any} */ one) => sum + (one.gate ? 3 : 2) * d * one.d_ff, 0);
+  const cost = { weights: rows * (ffn + d * vocab), attention: 0 };
+  for (const one of all) {
+    const [queries, keys] = [one.d_head * one.n_head, one.d_head * one.n_kv_head];
+    const made = isCross(one) ? (cached ? 0 : source) : rows; // positions whose k and v are computed
+    cost.weights += one.n_layer * 2 * d * (rows * queries + made * keys);
+    cost.attention += one.n_layer * 2 * rows * (isCross(one) ? source : tokens) * queries;
+  }
+  return cost;
+}
+
+/** Bytes of keys and values in float32, of all layers. @param {Model} model @param {Lengths} lengths */
+export function keyBytes(model, { tokens, source }) {
+  const numbers = readBy(model).map(
+    (one) => 2 * one.n_layer * one.n_kv_head * one.d_head * (isCross(one) ? source : tokens),
+  );
+  return 4 * numbers.reduce((sum, one) => sum + one, 0);
+}
+
+/** A reason of a mask: beyond the window (model/masks.py). */
+const WINDOW = 4;
+
+/**
+ * Which keys the newest query of a layer may not attend to any more, because they are too far; none where pictures are pooled.
+ * @param {ModelTrace} trace @param {Attention} attention @param {number} layer @returns {boolean[]}
+ */
+export function beyondWindow(trace, attention, layer) {
+  const n = tokensOf(attention, trace.sides).length;
+  if (trace.pool > 1 || !overviewOf(attention) || !has(attention, "mask")) return [];
+  const row = trace.mask(layer, 0, attention.id).subarray(-n);
+  return Array.from(row, (reason) => (reason & WINDOW) !== 0);
+}
+
+/** The taps of the keys and values of some layers. @param {Attention} attention @param {number[]} layers */
+export const keyTaps = (attention, layers) =>
+  layers.flatMap((layer) => ["k", "v"].map((role) => tapOf(attention, layer, role)));

@@ -15,17 +15,16 @@ import {
   hasVocabulary,
   predictsTokens,
   splitsLogits,
-  tapOf,
   writesTarget,
 } from "../model/description.js";
-import { cachedAttention } from "../model/kv_cache.js";
+import { cachedAttention, crossAttention, keyTaps } from "../model/kv_cache.js";
 import { tensorNeeds } from "../model/taps.js";
 import { sameModel, snapshotsOf } from "../model/trainings.js";
 import { openFfn } from "./ffn/data.js";
 import labels from "./heads/labels.js";
 import inspector from "./inspector/inspector.js";
 import { isModel } from "./places.js";
-import { batchState, compareState, dockState, generationState } from "./view_states.js";
+import { batchState, cacheState, compareState, dockState, generationState } from "./view_states.js";
 
 /**
  * @import { Model } from "../model/description.js"
@@ -197,7 +196,8 @@ function cacheNeeds(state, model) {
   const long = state.ids ? state.ids.length > MOST_TOKENS : state.text.length > MOST_CHARACTERS;
   const all = Array.from({ length: attention.n_layer }, (_, layer) => layer);
   const shown = long ? [Math.min(state.layer, attention.n_layer - 1)] : all;
-  return tensorNeeds(...shown.flatMap((layer) => ["k", "v"].map((role) => tapOf(attention, layer, role))));
+  const cross = crossAttention(model);
+  return tensorNeeds(...keyTaps(attention, shown), ...(cross ? keyTaps(cross, shown) : []));
 }
 
 /** What a step with a KV cache kept and computed. @type {Panel} */
@@ -206,6 +206,7 @@ const cache = {
   frame: { place: "drawer", className: "panel kv", title: "cache.title" },
   shown: inDrawer("cache"),
   has: predictsTokens,
+  viewState: cacheState,
   needs: cacheNeeds,
   ...lazily(() => import("./generation/cache.js")),
 };

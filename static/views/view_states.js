@@ -1,6 +1,6 @@
 /** The view states: tabs, orders, axes and other choices that a view keeps in the link (../state/view_state.js). */
 
-import { choice, decimal, index, indices, pair, text, typed, whole } from "../state/fields.js";
+import { choice, decimal, index, indices, onOff, pair, text, typed, whole } from "../state/fields.js";
 import { viewState } from "../state/view_state.js";
 
 /** The LayerNorm to explain, by its kind; null: the first of the open block. */
@@ -20,6 +20,10 @@ export const generationState = viewState("generation", {
   beams: whole(4, 1, MOST_BEAMS),
   alpha: decimal(0.6, 0, 10),
 });
+
+/** Whether a step keeps keys and values, and which costs are drawn over the steps. */
+export const CACHE_COSTS = /** @type {const} */ (["multiply_adds", "bytes", "milliseconds"]);
+export const cacheState = viewState("cache", { on: onOff(true), shows: choice(...CACHE_COSTS) });
 
 /** Which probability the chips of the dock show: the model's own, or what temperature, top-k and top-p make of it. */
 export const dockState = viewState("dock", { shows: choice("model", "sampled") });

@@ -235,10 +235,8 @@ def multiply_adds(checkpoint: "Checkpoint", ids: list[int], *, cached: bool) -> 
     n = len(ids)
     once = counted(1)
     mixing = (counted(n) - n * once) / (n * n - n)
-    unembedding = checkpoint.config.d_model * checkpoint.config.vocab_size
-    row = once - mixing - unembedding
     rows = 1 if cached else n
-    return rows * (row + n * mixing) + unembedding
+    return rows * (once - mixing + n * mixing)
 
 
 SHARE = "({ style }) => [style.left, style.width].map(parseFloat)"
@@ -250,9 +248,9 @@ SHARE = "({ style }) => [style.left, style.width].map(parseFloat)"
 def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]) -> None:
     from chumoku.model.sampling import draw, uniform
 
-    steps = model_steps(checkpoint, prompt, 2)
+    steps = model_steps(checkpoint, prompt, 3)
     show(page, text)
-    for step in steps[1:]:
+    for step in steps[1:3]:
         press(page, "step", len(step.ids))
         assert ids_of(page) == step.ids
         index = len(step.ids) - 1
@@ -276,11 +274,12 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
     page.get_by_test_id("dock-cache").click()
     expect(page.get_by_test_id("gen-cache")).to_contain_text(f"{len(steps[2].ids)} tokens cached, 1 new")
     n = len(steps[2].ids)
-    saved = ["1 token computed", f"{n} tokens computed"]
     counts = [multiply_adds(checkpoint, steps[2].ids, cached=cached) for cached in (True, False)]
-    shown = page.locator(".cache-bars dd span").all_inner_texts()
-    assert shown[:2] == saved
-    assert shown[2:] == [f"{count / 1e6:.1f}\u202fM" for count in counts]
+    shown = page.locator(".cache-bars output").all_inner_texts()
+    assert shown[:2] == [f"{steps[2].cache_bytes / 1024:.0f}\u202fKiB", "0"]
+    assert shown[2:4] == [f"{count / 1e6:.1f}\u202fM" for count in counts]
+    # Each Step is a request for one token: the process had read all before it.
+    expect(page.get_by_test_id("cache-server")).to_contain_text(f"{n - 1} tokens read for earlier requests, 1 computed")
     # The picture: keys and values of every layer, with a frame around the new token's column.
     pictures = page.locator(".cache-picture")
     layers = checkpoint.config.n_layer
@@ -294,6 +293,16 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
     title = page.locator(".cache-picture[data-role=v][data-layer='1'] canvas").get_attribute("title") or ""
     assert float(title.rsplit(" ", 1)[1].replace("−", "-")) == pytest.approx(float(values[HEAD, 0, 0]), rel=1e-3)
     expect(page.get_by_test_id("gen-drawn")).to_be_hidden()
+
+    # Without the cache, the next token is the same, and every column was computed.
+    page.get_by_test_id("switch-cache").click()
+    expect(page.get_by_test_id("switch-cache")).to_have_attribute("aria-checked", "false")
+    press(page, "step", n + 1)
+    assert ids_of(page) == steps[3].ids
+    expect(page.get_by_test_id("gen-cache")).to_have_text(f"Without the cache: all {n + 1} tokens computed again.")
+    assert mark.evaluate("({ style }) => style.getPropertyValue('--share')") == "1"
+    page.get_by_test_id("cache-measure").click()
+    expect(page.get_by_test_id("cache-difference")).to_contain_text("Largest difference between their logits")
 
 
 def test_the_line_over_the_text_and_what_a_token_could_have_been(

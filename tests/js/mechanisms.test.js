@@ -5,7 +5,6 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { identityOf, showsMeans } from "../../static/model/description.js";
 import { elementOf } from "../../static/model/identities.js";
-import { multiplyAdds } from "../../static/model/kv_cache.js";
 import {
   featureTerms,
   halfLife,
@@ -35,14 +34,6 @@ const CATALOGUES = ["en", "ja"].map((lang) =>
 const matrix = (/** @type {number[][]} */ rows) => ({
   shape: [rows.length, rows[0].length],
   data: Float32Array.from(rows.flat()),
-});
-
-test("the multiply-adds of a cached step are counted for plain attention only", () => {
-  const { decoder } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf-8"));
-  const of = { tokens: 5, rows: 1 };
-  // Two layers of Q, K, V, O (4 d²), scores and values (2 T d) and the FFN (2 d d_ff); the unembedding.
-  assert.equal(multiplyAdds(decoder, of), 2 * (4 * 8 * 8 + 2 * 5 * 8 + 2 * 8 * 16) + 8 * 64);
-  for (const name of ["relative", "rotary", "wkv"]) assert.equal(multiplyAdds(MODELS[name], of), null, name);
 });
 
 const near = (/** @type {number|undefined} */ found, /** @type {number} */ expected) =>

@@ -1,175 +1,167 @@
 /**
- * The KV cache of the newest step, as a picture: each layer's keys and values over the tokens. Grey columns were reused, coloured
- * ones computed by this step. Beside it, what the cache saves.
+ * The KV cache of the newest step: keys and values of every layer as pictures, the switch that turns it off, what the step kept
+ * and multiplied with it and without, and what the server had read before.
  */
 
-import { cssColour, currentTheme, pixelsBetween, pixelTable } from "../../chart/theme.js";
-import { tapOf } from "../../model/description.js";
-import { cachedAttention, multiplyAdds, tokensOf } from "../../model/kv_cache.js";
-import { namesOf, nameText } from "../../model/labels.js";
+import { has } from "../../model/description.js";
+import { cachedAttention, crossAttention, keyBytes, stepCost, tokensOf } from "../../model/kv_cache.js";
+import { tokenName } from "../../model/labels.js";
+import { switchRow } from "../../ui/controls.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
-import { byteSize, integer, millions, number, significant } from "../../ui/format.js";
+import { byteSize, millions, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
+import { cacheState } from "../view_states.js";
+import { createCosts } from "./cache_costs.js";
+import { drawLayers, kvHeadOf } from "./cache_picture.js";
 import { writerOf } from "./player.js";
 
 /**
- * @import { FetchedTrace, FloatTensor, ModelTrace } from "../../data/model_trace.js"
- * @import { Attention } from "../../model/description.js"
+ * @import { FetchedTrace } from "../../data/model_trace.js"
+ * @import { Attention, Model } from "../../model/description.js"
+ * @import { Lengths } from "../../model/kv_cache.js"
  * @import { State } from "../../state/store.js"
- * @import { View } from "../view.js"
- * @import { Session } from "./session.js"
+ * @import { Actions, View } from "../view.js"
+ * @import { Cache } from "./cache_costs.js"
+ * @import { Path, Session } from "./session.js"
  */
 
-/** @typedef {{positions: number, computed: number, bytes: number}} Cache */
-
-/** The roles that are kept, and the ramp of each. */
-const KEPT = /** @type {const} */ (["k", "v"]);
-
-const elementsOf = perRoot((root) => {
-  const said = h("p", { role: "status", dataset: { testid: "gen-cache" } });
-  const bars = h("dl", { class: "cache-bars" });
-  const layers = h("div", { class: "cache-layers", dataset: { testid: "cache-layers" } });
-  const about = h("p", { class: "dim cache-about" });
-  const title = h("h2", null, t("cache.title"), h("span", { class: "dim" }, t("cache.about")));
-  const side = h("div", { class: "cache-side" }, said, bars, about);
-  replace(root, title, h("div", { class: "cache-parts" }, layers, side));
-  const now = { trace: /** @type {ModelTrace|null} */ (null), state: /** @type {State|null} */ (null) };
-  return { said, bars, layers, about, now, session: /** @type {Session|null} */ (null) };
-});
+const made = perRoot(() => ({ panel: /** @type {ReturnType<typeof createPanel>|null} */ (null) }));
 
 /** @type {View["draw"]} */
 export function draw(root, trace, state, actions) {
-  const parts = elementsOf(root);
-  Object.assign(parts.now, { trace, state });
-  if (!parts.session) {
-    const { session, onChange } = writerOf(actions);
-    parts.session = session;
-    onChange(() => show(root));
-  }
-  parts.session.follow(/** @type {ModelTrace} */ (trace));
-  show(root);
+  const slot = made(root);
+  slot.panel ??= createPanel(root, actions);
+  slot.panel.draw(/** @type {FetchedTrace} */ (trace), state);
 }
 
-/** @param {HTMLElement} root */
-function show(root) {
-  const { said, bars, layers, about, session, now } = elementsOf(root);
-  const path = session?.path();
-  const { trace, state } = now;
-  if (!session || !path || !trace || !state) return; // while a new sentence is read, the old one stays
-  /** @type {Cache|undefined} */
-  const cache = session.drawn(path.ids.length - 1)?.cache;
-  const attention = cachedAttention(trace.model);
-  layers.hidden = about.hidden = !attention;
-  if (attention) drawLayers(layers, attention, /** @type {FetchedTrace} */ (trace), state, cache);
-  if (attention) {
-    const { n_kv_head: shared, d_head: each } = attention;
-    setText(about, t("cache.picture", { head: kvHeadOf(attention, state), d: each, all: shared * each }));
+/** @param {HTMLElement} root @param {Actions} actions */
+function createPanel(root, actions) {
+  const { session, onChange } = writerOf(actions);
+  const parts = elementsOf(root, actions, show);
+  /** @type {{trace: FetchedTrace, state: State}|null} */
+  let now = null;
+  onChange(show);
+  return {
+    /** @param {FetchedTrace} trace @param {State} state */
+    draw(trace, state) {
+      now = { trace, state };
+      session.follow(trace);
+      show();
+    },
+  };
+
+  function show() {
+    const path = session.path();
+    if (!now || !path) return; // while a new sentence is read, the old one stays
+    const { trace, state } = now;
+    const { model } = trace;
+    /** @type {Cache|undefined} */
+    const cache = session.drawn(path.ids.length - 1)?.cache;
+    drawPictures(parts, trace, state, cache);
+    const [on, lengths] = [cacheState.of(state).on, lengthsOf(trace, path, cache)];
+    parts.toggle.set(on, t("cache.switch_about"), "");
+    parts.costs.draw({ model, source: lengths.source, ids: path.ids, steps: stepsOf(session, path) }, state);
+    parts.bars.hidden = parts.server.hidden = !cache;
+    if (!cache) return setText(parts.said, t("cache.nothing"));
+    const last = session.word(path.ids[path.ids.length - 1]);
+    setText(parts.said, saidOf(cache, tokenName(last), on));
+    setText(parts.server, serverOf(session.drawn(path.ids.length - 1)));
+    replace(parts.bars, groupsOf(model, lengths, cache));
   }
-  bars.hidden = !cache;
-  if (!cache) return setText(said, t("cache.nothing"));
+}
+
+/** @param {HTMLElement} root @param {Actions} actions @param {() => void} onChange */
+function elementsOf(root, actions, onChange) {
+  const said = h("p", { class: "cache-said", role: "status", dataset: { testid: "gen-cache" } });
+  const toggle = switchRow("cache", t("cache.switch"), (on) => actions.set(cacheState.patch({ on })));
+  const server = h("p", { class: "dim", dataset: { testid: "cache-server" } });
+  const bars = h("dl", { class: "cache-bars" });
+  const layers = h("div", { class: "cache-layers", dataset: { testid: "cache-layers" } });
+  const about = h("p", { class: "dim cache-about" });
+  const costs = createCosts(actions, onChange);
+  const pictures = h("div", { class: "cache-pictures" }, layers, about);
+  const side = h("div", { class: "cache-side" }, said, toggle.row, server, bars);
+  const title = h("h2", null, t("cache.title"), h("span", { class: "dim" }, t("cache.about")));
+  replace(root, title, h("div", { class: "cache-parts" }, pictures, side, costs.node));
+  return { said, toggle, server, bars, layers, about, pictures, costs };
+}
+
+/** @param {ReturnType<typeof elementsOf>} parts @param {FetchedTrace} trace @param {State} state @param {Cache|undefined} cache */
+function drawPictures({ pictures, layers, about }, trace, state, cache) {
+  const [own, cross] = [cachedAttention(trace.model), crossAttention(trace.model)];
+  pictures.hidden = !own;
+  if (!own) return;
+  const fresh = { from: cache ? cache.positions - cache.computed : 0, to: cache?.positions ?? 0 };
+  const window = drawLayers(layers, trace, state, { own, cross, fresh, first: cache?.computed === cache?.positions });
+  const { n_head: heads, n_kv_head: shared, d_head: each } = own;
+  const notes = [
+    t("cache.picture", { head: kvHeadOf(own, state), d: each, all: shared * each }),
+    shared < heads && t("cache.shared", { n: heads / shared }),
+    window && t("cache.window"),
+    cross && t("cache.cross"),
+  ];
+  setText(about, notes.filter(Boolean).join(" "));
+}
+
+/** The lengths of what the newest step read. @param {FetchedTrace} trace @param {Path} path @param {Cache|undefined} cache @returns {Lengths} */
+function lengthsOf(trace, { ids }, cache) {
+  const cross = crossAttention(trace.model);
+  return { tokens: cache?.positions ?? ids.length, source: cross ? tokensOf(cross, trace.sides).length : 0 };
+}
+
+/** What each step of the path cost that was taken here. @param {Session} session @param {Path} path @returns {Cache[]} */
+const stepsOf = (session, { ids }) => ids.map((_, index) => session.drawn(index)?.cache).filter(Boolean);
+
+/** Whether everything was read again. @param {Cache} cache */
+const isAnew = ({ computed, positions }) => computed === positions;
+
+/** @param {Cache} cache @param {string} token  the newest @param {boolean} on */
+function saidOf(cache, token, on) {
   const { positions, computed, bytes } = cache;
-  setText(said, t("generation.cache", { n: positions, computed, size: byteSize(bytes) }));
-  const counts = [computed, positions].map((rows) => multiplyAdds(trace.model, { tokens: positions, rows }));
-  const counted = counts[0] !== null && counts[1] !== null;
-  replace(
-    bars,
-    barOf(t("cache.with"), computed / positions, t("cache.computed", { n: computed }), "with"),
-    barOf(t("cache.without"), 1, t("cache.computed", { n: integer(positions) }), "without"),
-    counted && [
-      h("div", { class: "cache-title" }, h("dt", null, t("cache.multiply_adds"))),
-      barOf(t("cache.with"), Number(counts[0]) / Number(counts[1]), millions(Number(counts[0])), "with"),
-      barOf(t("cache.without"), 1, millions(Number(counts[1])), "without"),
-    ],
-  );
+  if (!isAnew(cache)) return t("generation.cache", { n: positions, computed, size: byteSize(bytes) });
+  return t(on && bytes === 0 ? "cache.recomputed" : "cache.off_said", { n: positions, token });
 }
 
-/** The open head's keys and values; several heads may share them. @param {Attention} attention @param {State} state */
-const kvHeadOf = ({ n_head: heads, n_kv_head: shared }, { head }) =>
-  Math.floor((Math.min(head, heads - 1) * shared) / heads);
-
-/**
- * @param {HTMLElement} place @param {Attention} attention @param {FetchedTrace} trace @param {State} state @param {Cache|undefined} cache
- */
-function drawLayers(place, attention, trace, state, cache) {
-  const tokens = tokensOf(attention, trace.sides);
-  const head = kvHeadOf(attention, state);
-  const here = Array.from({ length: attention.n_layer }, (_, layer) => layer).filter((layer) =>
-    KEPT.every((role) => trace.tensor(tapOf(attention, layer, role))),
-  );
-  const content = JSON.stringify([trace.key, currentTheme(), head, here, cache]);
-  if (place.dataset.drawn === content) return;
-  place.dataset.drawn = content;
-  const names = namesOf(tokens).map(nameText);
-  const columns = { from: cache ? cache.positions - cache.computed : 0, to: cache?.positions ?? 0, names };
-  replace(
-    place,
-    here.map((layer) =>
-      h(
-        "figure",
-        { class: "cache-layer" },
-        h("figcaption", null, t("place.layer", { n: layer })),
-        KEPT.map((role) => picture(trace.tensor(tapOf(attention, layer, role)), { role, layer, head, columns })),
-      ),
-    ),
-  );
+/** What was read before this step, what it computed, and how long that took. @param {{cache: Cache, begun?: {reused: number, computed: number}|null}} step */
+function serverOf({ cache, begun }) {
+  const ms = significant(cache.milliseconds, 2);
+  if (!begun) return t("cache.same_request", { n: cache.positions - cache.computed, computed: cache.computed, ms });
+  return t("cache.server", { n: begun.reused, computed: begun.computed + cache.computed, ms });
 }
 
 /**
- * One layer's keys or values of a head: a column for each token, the stronger the larger.
- * @param {FloatTensor} tensor  [kv_head position d_head]
- * @param {{role: "k"|"v", layer: number, head: number, columns: {from: number, to: number, names: string[]}}} of
+ * Bars of the newest step with the cache and without it: what is kept, and what is multiplied; the one that was taken in bold.
+ * @param {Model} model @param {Lengths} lengths @param {Cache} cache
  */
-function picture({ shape: [, n, d], data }, { role, layer, head, columns }) {
-  const canvas = h("canvas", { width: n, height: d, role: "img" });
-  const cells = data.subarray(head * n * d, (head + 1) * n * d);
-  const most = cells.reduce((sum, one) => Math.max(sum, Math.abs(one)), Number.MIN_VALUE);
-  const grey = pixelsBetween([cssColour("--panel"), cssColour("--ink-3")], 256);
-  const own = pixelTable(role);
-  const image = new ImageData(n, d);
-  const pixels = new Uint32Array(image.data.buffer);
-  for (let at = 0; at < n; at++) {
-    const fresh = at >= columns.from && at < columns.to;
-    for (let i = 0; i < d; i++) {
-      const share = cells[at * d + i] / most; // in [-1, 1]; a ramp of its own has 0 in the middle
-      pixels[i * n + at] = fresh ? own[Math.round(127.5 + 127.5 * share)] : grey[Math.round(255 * Math.abs(share))];
-    }
-  }
-  /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d")).putImageData(image, 0, 0);
-  const name = role.toUpperCase();
-  canvas.setAttribute("aria-label", t("cache.picture_of", { role: name, layer, n, most: number(most, 2) }));
-  const share = { "--from": columns.from / n, "--share": (columns.to - columns.from) / n };
-  const mark = columns.to > columns.from && h("i", { "aria-hidden": true, style: share });
-  const box = h(
-    "div",
-    { class: `cache-picture ${role}`, dataset: { role, layer } },
-    h("b", { class: role }, name),
-    canvas,
-    mark,
+function groupsOf(model, lengths, cache) {
+  const taken = isAnew(cache) ? 1 : 0;
+  const own = cachedAttention(model);
+  const keys = own ? keyBytes(model, lengths) : cache.bytes;
+  const kept = groupOf(t("cache.kept"), [taken === 0 ? cache.bytes : keys, 0], taken, (value) =>
+    value ? byteSize(value) : "0",
   );
-  canvas.addEventListener("pointermove", ({ offsetX, offsetY }) => {
-    const at = Math.min(n - 1, Math.max(0, Math.floor((offsetX / canvas.clientWidth) * n)));
-    const i = Math.min(d - 1, Math.max(0, Math.floor((offsetY / canvas.clientHeight) * d)));
-    canvas.title = t("cache.cell", {
-      role: name,
-      layer,
-      token: columns.names[at],
-      i,
-      value: significant(cells[at * d + i]),
-    });
-  });
-  return box;
+  const [less, more] = [true, false].map((cached) => stepCost(model, { ...lengths, cached }));
+  const state = !own && !has(model.description.attentions[0], "scores");
+  if (!less || !more)
+    return [kept, state && h("p", { class: "dim" }, t("cache.state", { size: byteSize(keyBytes(model, lengths)) }))];
+  const all = [less, more].map(({ weights, attention }) => weights + attention);
+  return [
+    kept,
+    groupOf(t("cache.multiply_adds"), all, taken, millions),
+    groupOf(t("cache.attention"), [less.attention, more.attention], taken, millions),
+  ];
 }
 
-/** @param {string} name @param {number} share @param {string} value @param {string} kind */
-const barOf = (name, share, value, kind) =>
-  h(
-    "div",
-    { class: kind },
-    h("dt", null, name),
+/** @param {string} title @param {number[]} values  with the cache, and without @param {number} taken @param {(value: number) => string} word */
+function groupOf(title, values, taken, word) {
+  const most = Math.max(...values, 1e-9);
+  const bar = (/** @type {number} */ i) =>
     h(
       "dd",
-      null,
-      h("u", { "aria-hidden": true }, h("s", { style: { width: `${share * 100}%` } })),
-      h("span", null, value),
-    ),
-  );
+      { class: `${i === 0 ? "with" : "without"}${i === taken ? " taken" : ""}` },
+      h("span", null, t(i === 0 ? "cache.short_with" : "cache.short_without")),
+      h("u", { "aria-hidden": true }, h("s", { style: { width: `${(100 * values[i]) / most}%` } })),
+      h("output", null, word(values[i])),
+    );
+  return h("div", null, h("dt", null, title), bar(0), bar(1));
+}

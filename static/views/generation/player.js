@@ -11,7 +11,7 @@ import { N_CANDIDATES, samplingOf, writingRequest } from "../../data/request.js"
 import { memo } from "../../model/memo.js";
 import { followsQuery, goingOn, queryAt } from "../../model/written.js";
 import { sameValue as same } from "../../state/view_state.js";
-import { generationState, LONGEST_CONTINUATION } from "../view_states.js";
+import { cacheState, generationState, LONGEST_CONTINUATION } from "../view_states.js";
 import { createSession } from "./session.js";
 
 /**
@@ -216,13 +216,15 @@ function requestOf({ ids }, state, of, count, { text: begin, from }) {
     max_new_tokens: count,
     n: N_CANDIDATES,
     rows: true,
+    ...(!cacheState.of(state).on && { cache: false }),
   };
   return { ...request, ...(stop.length && { stop }), ...(begin && { begin, n_written: ids.length - from }) };
 }
 
 /** @param {State} state */
 function settingsOf(state) {
-  return [...Object.values(samplingOf(state)), state.seed, state.stop, state.begin, state.causal, state.interventions];
+  const { seed, stop, begin, causal, interventions } = state;
+  return [...Object.values(samplingOf(state)), seed, stop, begin, causal, interventions, cacheState.of(state).on];
 }
 
 // What the dock and the panel of generation share: the paths of a page, and what writes on.

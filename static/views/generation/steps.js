@@ -4,15 +4,17 @@ import { ApiError } from "../../data/api.js";
 import { streamGeneration } from "../../data/streams.js";
 
 /**
- * The steps of one request, each with `from`: the prediction that its token was drawn from.
+ * The steps of one request, each with `from`: the prediction that its token was drawn from; and the first with `begun`: what was
+ * read before it.
  * @param {object} request @param {AbortSignal} signal
  * @returns {AsyncGenerator<any>}
  */
 export async function* generationEvents(request, signal) {
-  let from = null;
+  let [from, begun] = [null, null];
   for await (const { name, data } of eventsOf(request, signal)) {
-    if (name === "step") yield { ...data, from };
+    if (name === "step") yield { ...data, from, begun };
     from = data.prediction ?? from;
+    begun = name === "start" ? data.cache : null;
   }
 }
 

@@ -1,0 +1,65 @@
+/** What a step costs with a KV cache and without it, counted from shapes, against what torch counted while it ran. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { beyondWindow, cachedAttention, crossAttention, keyBytes, stepCost } from "../../static/model/kv_cache.js";
+
+const read = (/** @type {string} */ name) => JSON.parse(readFileSync(new URL(name, import.meta.url), "utf-8"));
+const MODELS = read("descriptions.json");
+const MECHANISMS = read("mechanisms.json");
+const COUNTED = read("step_costs.json");
+
+/** The model with another vocabulary. @param {any} model @param {number} vocab_size */
+const over = (model, vocab_size) => ({ ...model, description: { ...model.description, vocab_size } });
+
+for (const name of ["decoder", "translator"])
+  test(`${name}: multiply-adds and bytes are those that torch counts (tests/model/test_step_costs.py)`, () => {
+    for (const { vocab_size, weights, attention, bytes, ...at } of COUNTED[name]) {
+      const model = over(MODELS[name], vocab_size);
+      assert.deepEqual(stepCost(model, at), { weights, attention }, JSON.stringify(at));
+      assert.equal(at.cached ? keyBytes(model, at) : 0, bytes, JSON.stringify(at));
+    }
+  });
+
+test("a cached step grows as c + aT, one without as cT + aT²", () => {
+  const cost = (/** @type {number} */ tokens, /** @type {boolean} */ cached) => {
+    const found = stepCost(MODELS.decoder, { tokens, source: 0, cached });
+    return found ?? assert.fail("not counted");
+  };
+  const [one, ten] = [cost(1, true), cost(10, true)];
+  assert.equal(one.weights, ten.weights);
+  assert.equal(10 * one.attention, ten.attention);
+  const all = cost(10, false);
+  assert.deepEqual([all.weights, all.attention], [10 * one.weights, 100 * one.attention]);
+});
+
+test("only attention that is made of these products is counted", () => {
+  for (const name of ["relative", "rotary", "aft-full", "wkv"])
+    assert.equal(stepCost(MECHANISMS[name], { tokens: 5, source: 0, cached: true }), null, name);
+});
+
+test("keys of a group count once", () => {
+  const [self] = MODELS.decoder.description.attentions;
+  const description = { ...MODELS.decoder.description, attentions: [{ ...self, n_kv_head: 1 }] };
+  const [grouped, plain] = [{ ...MODELS.decoder, description }, MODELS.decoder].map((model) =>
+    keyBytes(model, { tokens: 7, source: 0 }),
+  );
+  assert.equal(2 * grouped, plain);
+});
+
+test("a translator keeps keys of its own side and of the source, a recurrent mechanism none", () => {
+  assert.equal(cachedAttention(MODELS.translator)?.id, "decoder");
+  assert.equal(crossAttention(MODELS.translator)?.id, "cross");
+  assert.equal(crossAttention(MODELS.decoder), null);
+  assert.equal(cachedAttention(MECHANISMS.wkv), null);
+});
+
+test("keys beyond the window of the newest query are those that its mask says", () => {
+  const [attention] = MODELS.decoder.description.attentions;
+  const sides = { source: { side: "source", tokens: [0, 1, 2, 3] }, target: null };
+  const mask = () => Uint8Array.from([0, 1, 1, 1, 0, 0, 1, 1, 4, 0, 0, 1, 4, 4, 0, 0]);
+  const trace = /** @type {any} */ ({ pool: 1, sides, mask });
+  assert.deepEqual(beyondWindow(trace, attention, 0), [true, true, false, false]);
+  assert.deepEqual(beyondWindow({ ...trace, pool: 2 }, attention, 0), []);
+});
