@@ -9,10 +9,11 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from chumoku.model import masks
+from chumoku.model.beams import Beams
 from chumoku.model.block import Memory
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.trace import check_length
-from chumoku.model.translate import Beams
+from chumoku.model.translate import beams_of
 
 TOGETHER = 128
 """How many sources are translated at a time."""
@@ -62,7 +63,7 @@ def read(checkpoint: Checkpoint, source: str) -> list[int]:
 def search_together(checkpoint: Checkpoint, sources: Sequence[list[int]], beams: int, alpha: float) -> list[Beams]:
     """Beam search for each source, with one forward pass per step for the open beams of all of them."""
     model, tokenizer = checkpoint.encoder_decoder, checkpoint.tokenizer
-    searches = [Beams(checkpoint, len(ids), beams, alpha) for ids in sources]
+    searches = [beams_of(checkpoint, len(ids), beams, alpha) for ids in sources]
     rows = [torch.tensor(ids, device=checkpoint.device) for ids in sources]
     source = pad_sequence(rows, batch_first=True, padding_value=tokenizer.pad_id)  # search key
     is_pad = masks.pads_right([len(ids) for ids in sources]).to(checkpoint.device)

@@ -204,6 +204,17 @@ class TranslateRequest(RunRequest):
         return given
 
 
+class BeamsRequest(RunRequest):
+    beams: int = Field(default=4, ge=1, le=MAX_BEAMS, description="Texts followed side by side; 1 is greedy.")
+    alpha: float = Field(
+        default=0.6, ge=0, le=10, description="Length penalty: texts are ranked by log p / ((5 + n) / 6)^alpha."
+    )
+    max_new_tokens: int = Field(
+        default=16, ge=1, description="The longest text, at most the server's limit.", examples=[4]
+    )
+    banned: Texts = Field(default=[], description="Texts that are not written, as in `/api/generate`.")
+
+
 class WeightsRequest(ModelRequest):
     want: Names = Field(
         min_length=1,

@@ -1,18 +1,19 @@
-"""Translation by beam search."""
+"""Beam search: translations, and any text that goes on."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from chumoku.app.api.answers import BUSY, REFUSALS, Note, TokenInfo
-from chumoku.app.api.requests import TranslateRequest
+from chumoku.app.api.requests import BeamsRequest, TranslateRequest
 from chumoku.app.http.backpressure import SlicedResponse
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import ClaimDep, JobQueueDep, LibraryDep, SeenDep, SettingsDep, WantedDep
 from chumoku.app.services import sizes
+from chumoku.app.services.beams import BeamsSession
 from chumoku.app.services.translation import TranslationSession
 from chumoku.app.services.wire import to_json
 
@@ -34,6 +35,33 @@ class TranslateResponse(BaseModel):
     alpha: float
     seconds: float = Field(description="The time the search took, without waiting.")
     notes: list[Note]
+
+
+class WordInfo(BaseModel):
+    id: int
+    bytes: str = Field(description="The token's bytes in hexadecimal.")
+    text: str
+    partial: bool
+    special: bool
+
+
+class ConsideredInfo(BaseModel):
+    parent: int = Field(description="After which of the tokens that are `open` in the step before, in their order.")
+    token: WordInfo
+    log_p: float = Field(description="ln p of all new tokens up to it.")
+    fate: Literal["open", "ended", "dropped"] = Field(description="`dropped`: others were more likely.")
+
+
+class BeamsResponse(BaseModel):
+    model: str
+    run: dict[str, Any] = Field(description="The request's run, resolved.")
+    tokens: list[TokenInfo] = Field(description="Those of the text (of an encoder-decoder, the source), with PADs.")
+    n_prompt: int = Field(description="How many tokens the text, or the target with START, has before the search.")
+    hypotheses: list[HypothesisInfo] = Field(description="Best first, at most `beams`.")
+    steps: list[list[ConsideredInfo]] = Field(description="What each step considered, the most likely first.")
+    beams: int
+    alpha: float
+    seconds: float = Field(description="The time the search took, without waiting.")
 
 
 router = APIRouter(prefix="/api", tags=["translation"], route_class=JsonRoute)
@@ -69,5 +97,39 @@ async def translate(
             pass
     seen.n_new = len(translation.search.best[0].ids)
     body = to_json(translation.answer(library.languages))
+    claim.settle(len(body))
+    return SlicedResponse(body, media_type="application/json")
+
+
+@router.post("/beams", response_model=BeamsResponse, responses=REFUSALS | BUSY)
+async def beams(
+    request: BeamsRequest,
+    library: LibraryDep,
+    settings: SettingsDep,
+    work: JobQueueDep,
+    seen: SeenDep,
+    wanted: WantedDep,
+    claim: ClaimDep,
+) -> Response:
+    """Continue a text, or an encoder-decoder's target, by beam search: the most likely continuations of at most
+    `max_new_tokens` tokens, and what each step considered.
+
+    The search takes turns with other work, and closing the connection stops it within a step.
+    """
+    entry = library.find(request.model)
+    seen.model, seen.text = entry.name, request.sentence.text
+    with work.stream(), library.lease(entry) as lease:
+
+        def job() -> BeamsSession:
+            found = BeamsSession(lease.traceable, request, settings.max_text_chars, settings.max_new_tokens)
+            claim.take(sizes.of_beams(found.plan, request))
+            return found
+
+        search = (await work.run(job, kind="search", wanted=wanted)).value
+        seen.n_tokens = len(search.prompt)
+        while (await work.run(search.step, kind="search", wanted=wanted, patient=True)).value:
+            pass
+    seen.n_new = max(len(found.ids) for found in search.search.best)
+    body = to_json(search.answer())
     claim.settle(len(body))
     return SlicedResponse(body, media_type="application/json")

@@ -49,6 +49,7 @@ EXAMPLES: dict[str, Json] = {
     "/api/generate": {"text": "Once upon a time", "max_new_tokens": 8},
     "/api/generate/ways": {"text": "Once upon a time", "ways": 3, "max_new_tokens": 8},
     "/api/translate": {"text": "I ate a banana in the morning."},
+    "/api/beams": {"text": "Once upon a time", "max_new_tokens": 4},
     "/api/explain/lens": {"text": "Once upon a time", "k": 3},
     "/api/explain/contributions": {"text": "Once upon a time", "row": 3},
     "/api/explain/writes": {"text": "Once upon a time", "row": 3, "layer": 0, "head": 0},

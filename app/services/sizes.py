@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import prod
 
 from chumoku.app.api.explain.requests import ContributionsRequest, RouteRequest, WritesRequest
-from chumoku.app.api.requests import GenerateRequest, TraceRequest, TranslateRequest, WaysRequest
+from chumoku.app.api.requests import BeamsRequest, GenerateRequest, TraceRequest, TranslateRequest, WaysRequest
 from chumoku.app.api.run import RunRequest
 from chumoku.app.services.memory_budget import Size
 from chumoku.app.services.plan import RunPlan
@@ -149,6 +149,12 @@ def of_translation(plan: RunPlan, request: TranslateRequest) -> Size:
     longest = min(plan.lengths["source"] + LONGER, plan.traceable.description.max_seq_len)
     n_tokens = plan.lengths["source"] + request.beams * longest
     return Size(n_tokens * TOKEN_BYTES + FIXED, "Use a shorter sentence, or fewer `beams`.", "beams")
+
+
+def of_beams(plan: RunPlan, request: BeamsRequest) -> Size:
+    """The text, and for each beam its tokens and twice as many that were considered."""
+    n_tokens = sum(plan.lengths.values()) + 3 * request.beams * request.max_new_tokens
+    return Size(n_tokens * TOKEN_BYTES + FIXED, "Use fewer `beams`, or `max_new_tokens`.", "beams")
 
 
 def widths(stack: Stack) -> list[int]:

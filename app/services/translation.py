@@ -9,11 +9,11 @@ import torch
 
 from chumoku.app.api.requests import TranslateRequest
 from chumoku.app.services import tokens
+from chumoku.app.services.beams import hypothesis_json
 from chumoku.app.services.capabilities import check_can
 from chumoku.app.services.languages import Languages, notes
 from chumoku.app.services.plan import plan_writing
 from chumoku.model.traceable import TraceableModel
-from chumoku.model.translate import Hypothesis
 
 
 class TranslationSession:
@@ -48,19 +48,9 @@ class TranslationSession:
             "model": self.traceable.name,
             "run": self.plan.resolved(request) | {"target_ids": None},
             "tokens": tokens.tokens_json(tokenizer, self.source),
-            "hypotheses": [self._hypothesis(found) for found in self.search.best],
+            "hypotheses": [hypothesis_json(tokenizer, found) for found in self.search.best],
             "beams": request.beams,
             "alpha": request.alpha,
             "seconds": self.seconds,
             "notes": notes(self.traceable.about, text, loaded),
-        }
-
-    def _hypothesis(self, found: Hypothesis) -> dict[str, Any]:
-        tokenizer = self.traceable.tokenizer
-        return {
-            "text": tokens.text_of(tokenizer, found.ids),
-            "tokens": tokens.tokens_json(tokenizer, found.ids),
-            "log_p": found.log_p,
-            "score": found.score,
-            "ended": found.ended,
         }

@@ -147,6 +147,8 @@ async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> Non
         "/api/generate",
         "/api/generate/ways",
         "/api/translate",
+        "/api/beams",
+        "/api/models/{name}/chat",
         "/api/weights",
         "/api/source/{function}",
     }

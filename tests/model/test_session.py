@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from chumoku.model.beams import Hypothesis
 from chumoku.model.checkpoint import ZOO, Checkpoint, load
 from chumoku.model.generate import Generator, Step, generate, steps
 from chumoku.model.masks import EDITED
@@ -15,7 +16,7 @@ from chumoku.model.sampling import SamplingSettings
 from chumoku.model.session import DecoderSession, TargetSession
 from chumoku.model.taps import Edit
 from chumoku.model.trace import Masks, Padding, Trace, trace
-from chumoku.model.translate import BeamSearch, Hypothesis, beam_search
+from chumoku.model.translate import BeamSearch, beam_search
 from tests.model.helpers import close, tiny_checkpoint
 from tests.shortcuts import generate_target
 

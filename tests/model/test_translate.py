@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chumoku.model import translate as translation
+from chumoku.model.beams import MAX_BEAMS, Hypothesis, length_penalty
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.run import Run
 from chumoku.model.tokenizer import Tokenizer
 from chumoku.model.trace import trace
-from chumoku.model.translate import MAX_BEAMS, Hypothesis, beam_search, length_penalty, translate
+from chumoku.model.translate import beam_search, translate
 from tests.model.helpers import byte_tokenizer, tiny_checkpoint
 
 
