@@ -143,9 +143,8 @@ export const ablations = (request, options = {}) => send("POST", "api/explain/ab
 export const source = (name, options = {}) =>
   read("json", send("GET", `api/source/${encodeURIComponent(name)}`, undefined, options), options);
 
-/** The results of a beam search, best first. @param {object} request */
-export const translate = (request, options = {}) =>
-  read("json", send("POST", "api/translate", request, options), options);
+/** The results of a beam search, best first, and what each step considered. @param {object} request */
+export const beams = (request, options = {}) => read("json", send("POST", "api/beams", request, options), options);
 
 /**
  * @param {string} method @param {string} path @param {object|Blob|undefined} body  a file is sent as it is

@@ -253,6 +253,7 @@ def test_beams_are_the_models(page: "Page", translator: checkpoint.Checkpoint) -
     assert [v for row in rows for v in row] == pytest.approx(
         [v for one in found for v in (one.log_p, one.score)], abs=1e-3
     )
+    expect(page.get_by_test_id("beam-rank")).to_have_count(len(found))
     last = page.get_by_test_id("hypothesis").nth(len(found) - 1)
     last.click()
     settled(page)

@@ -342,6 +342,30 @@ def test_the_line_over_the_text_and_what_a_token_could_have_been(
     expect(page.get_by_test_id("token").nth(at + 2)).to_have_class(re.compile(r"\bq\b"))
 
 
+def test_beams_go_on_from_the_text(page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]) -> None:
+    from chumoku.model.beams import TextSearch
+    from chumoku.model.run import Run
+    from chumoku.model.session import DecoderSession
+
+    tokenizer = checkpoint.tokenizer
+    own = TextSearch(
+        lambda: DecoderSession(checkpoint, Run(prompt)), tokenizer.end_id, tokenizer.never_sampled, max_new=3, beams=2
+    )
+    while own.open:
+        own.step()
+    show(page, text, **{"generation.beams": 2, "generation.length": 3})
+    page.get_by_test_id("beam-search").click()
+    expect(page.get_by_test_id("hypothesis")).to_have_count(2)
+    scores = page.locator(".beams tbody tr").evaluate_all("all => all.map(({ dataset }) => Number(dataset.score))")
+    assert scores == pytest.approx([one.score for one in own.best], abs=1e-4)
+    considered = page.locator(".beam-tree span[style]")
+    expect(considered).to_have_count(sum(map(len, own.considered)))
+    page.locator('[data-testid=beam-rank]:text-is("2")').click()
+    settled(page, len(prompt) + len(own.best[1].ids))
+    assert ids_of(page) == prompt + own.best[1].ids
+    expect(page.get_by_test_id("hypothesis").nth(1)).to_have_attribute("aria-pressed", "true")
+
+
 def test_typed_text_is_written_token_by_token_where_a_word_is_chosen(
     page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
 ) -> None:

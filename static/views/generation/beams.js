@@ -1,13 +1,14 @@
-/** Beam search: the targets that the beams found; a click makes one the target. */
+/** Beam search: how the beams went on, and the texts that they found; a click takes one. */
 
 import * as api from "../../data/api.js";
-import { translationRequest } from "../../data/request.js";
-import { can } from "../../model/description.js";
+import { translationRequest, writingRequest } from "../../data/request.js";
+import { can, writesTarget } from "../../model/description.js";
 import { writtenIds } from "../../model/written.js";
 import { h, keepingFocus, replace, setText, update } from "../../ui/dom.js";
 import { errorText, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { generationState, MOST_BEAMS } from "../view_states.js";
+import { generationState, LONGEST_CONTINUATION, MOST_BEAMS } from "../view_states.js";
+import { beamTree } from "./beam_tree.js";
 import { numberField } from "./settings.js";
 
 /**
@@ -17,7 +18,12 @@ import { numberField } from "./settings.js";
  * @import { Session } from "./session.js"
  */
 
-/** @typedef {{tokens: {id: number}[], text: string, ended: boolean, log_p: number, score: number}} Hypothesis */
+/** @typedef {import("./beam_tree.js").Found} Hypothesis */
+
+/** What is searched: its request, and the ids that a text which is found goes on from. @typedef {{request: object, key: string, ids: number[], nPrompt: number}} Start */
+
+/** A target is at most this many tokens longer than its source, as in model/translate.py. */
+const LONGER = 50;
 
 const COLUMNS = ["rank", "text", "log_p", "score"];
 
@@ -54,7 +60,8 @@ export function createBeams(session, actions) {
     said,
     list,
   );
-  let source = "";
+  let asked = /** @type {Start|null} */ (null);
+  let read = /** @type {ModelTrace|null} */ (null);
   let drawn = "";
   let running = new AbortController();
   /** @type {any} */
@@ -68,8 +75,10 @@ export function createBeams(session, actions) {
     setText(said, t("beams.searching"));
     try {
       const { beams, alpha } = generationState.of(actions.get());
-      const asked = { ...translationRequest(actions.get(), session.model()), beams, alpha };
-      answer = await api.translate(asked, { signal });
+      asked = start();
+      const found = await api.beams({ ...asked.request, beams, alpha }, { signal });
+      if (signal.aborted) return;
+      answer = found;
       setText(said, "");
       show();
     } catch (error) {
@@ -78,37 +87,64 @@ export function createBeams(session, actions) {
     if (!signal.aborted) update(search, { "aria-busy": null });
   }
 
+  /** A whole target, or what goes on from the text. @returns {Start} */
+  function start() {
+    const [state, model] = [actions.get(), session.model()];
+    const { banned } = state;
+    const { length } = generationState.of(state);
+    const more = banned.length ? { banned } : {};
+    if (writesTarget(model)) {
+      const { start, end } = read?.sides.source.real ?? { start: 0, end: 0 };
+      const most = Math.min(end - start + LONGER, LONGEST_CONTINUATION);
+      const request = { ...translationRequest(state, model), max_new_tokens: most, ...more };
+      return { request, key: JSON.stringify(request), ids: [model.special.first.id], nPrompt: 1 };
+    }
+    const { ids = [], nPrompt = 0 } = session.path() ?? {};
+    const request = { ...writingRequest(state, ids, model), max_new_tokens: length, ...more };
+    return { request, key: JSON.stringify([writingRequest(state, [], model), banned]), ids, nPrompt };
+  }
+
+  /** Whether what was searched is still what is shown, or begins it. */
+  function fits() {
+    const now = start();
+    return asked === null || (now.key === asked.key && asked.ids.every((id, i) => id === now.ids[i]));
+  }
+
   function show() {
-    const { first, end } = session.model().special;
-    const written = (session.path()?.ids ?? []).join(".");
+    const [model, path] = [session.model(), session.path()];
+    const written = (path?.ids ?? []).join(".");
     const found = /** @type {Hypothesis[]} */ (answer?.hypotheses ?? []).map((one) => ({
       ...one,
-      ids: [first.id, ...writtenIds(one.tokens, end)],
+      ids: [...(asked?.ids ?? []), ...writtenIds(one.tokens, model.special.end)],
     }));
     const now = JSON.stringify([found.map((one) => [one.ids, one.score]), written]);
     if (now === drawn) return;
     drawn = now;
-    const take = (/** @type {number[]} */ ids) => actions.set({ target: null, targetIds: ids, query: null, key: null });
-    keepingFocus(list, () => replace(list, found.length > 0 && tableOf(found, written, take)));
+    const take = (/** @type {number[]} */ ids) =>
+      writesTarget(model)
+        ? actions.set({ target: null, targetIds: ids, query: null, key: null })
+        : session.go({ ids, nPrompt: asked?.nPrompt ?? ids.length });
+    const tree = () => beamTree(answer, (rank) => take(found[rank].ids));
+    keepingFocus(list, () => replace(list, found.length > 0 && [tree(), tableOf(found, written, take)]));
   }
 
   return {
     node,
     /** @param {ModelTrace|null} trace @param {State} state */
     draw(trace, state) {
-      node.hidden = !can(trace?.model, "beams");
+      node.hidden = !trace || trace.file !== null || !can(trace.model, "generate");
+      if (node.hidden) return;
+      read = trace;
       const wish = generationState.of(state);
       beams.show(wish.beams);
       alpha.show(wish.alpha);
-      const now = JSON.stringify(translationRequest(state, trace?.model));
-      if (now !== source) {
+      if (!fits()) {
         running.abort(); // another sentence: these results do not belong to it
         update(search, { "aria-busy": null });
         setText(said, "");
-        answer = null;
+        asked = answer = null;
       }
-      source = now;
-      if (!node.hidden) show();
+      show();
     },
   };
 }
