@@ -113,11 +113,13 @@ def write_trace(
         sentence = chat(loaded.about, asked_chat, limit)["input"]
     run = RunRequest.model_validate({"input": sentence, **asked})
     planned = plan.plan_run(loaded, run, limit)
-    n, written = len(planned.padded), planned.run.target
+    n, target = len(planned.padded), planned.run.target
     cut = tokens.unread(loaded, run, n)
     of_more = f" (the last of {cut['n_tokens']:,})" if cut else ""
-    count = f"{n}{of_more}" + (f" source and {len(written)} target" if written else "")
-    return write_run(loaded, run, limit, out, count)
+    count = f"{n}{of_more}" + (f" source and {len(target)} target" if target else "")
+    unread = [name for note in tokens.notes(loaded, run, n) if note.get("read") is False for name in note["names"]]
+    hint = f"\nread as text: {written(', '.join(unread))}; with --special, as special tokens" if unread else ""
+    return write_run(loaded, run, limit, out, count) + hint
 
 
 def turn_of(spelt: str) -> dict[str, str]:

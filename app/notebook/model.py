@@ -127,6 +127,9 @@ class Model:
             if note["code"] == "windowed":
                 said = f"{self.name} read the last {note['n_read']} of {note['n_tokens']} tokens: shorten the text"
                 warnings.warn(said, stacklevel=2)
+            if note["code"] == "special" and not note["read"]:
+                said = f"read as text: {', '.join(note['names'])}; with special=True, as special tokens"
+                warnings.warn(said, stacklevel=2)
         return trace
 
     def chat(self, messages: Sequence[Mapping[str, str]], *, generation_prompt: bool = True, **run: Any) -> Trace:

@@ -64,7 +64,8 @@ export function createArchive(models, saved) {
       const about = {
         file: meta.model,
         measured,
-        lacks: (/** @type {string} */ need) => lacks(need, tensors, answers),
+        lacks: (/** @type {string} */ need) =>
+          lacks(need, (name) => Boolean(tensors[name]) && !isPicture(model, name, tensors[name]), answers),
       };
       return { meta: { ...meta, predictions }, tensors: own, ...about };
     },
@@ -109,11 +110,11 @@ function pictured(model, name, tensor) {
 
 /**
  * Why a need can never be met, as a key of the catalogue; null: it can.
- * @param {string} need @param {Decoded["tensors"]} tensors @param {Object<string, any>} answers
+ * @param {string} need @param {(tap: string) => boolean} has  whether a tensor is here, and not only as a picture @param {Object<string, any>} answers
  */
-function lacks(need, tensors, answers) {
+function lacks(need, has, answers) {
   const [kind, name] = need.split(/:(.*)/s);
-  if (kind === "tensor") return tensors[name] ? null : "open.lacks_tensor";
+  if (kind === "tensor") return has(name) ? null : "open.lacks_tensor";
   if (kind === "explain") return name in answers ? null : "open.lacks_model";
   if (kind === "weight" || kind === "rows" || kind === "counts") return "open.lacks_model";
   return kind === "compared_detail" || kind === "compared" || kind === "head_rows" ? "open.lacks_server" : null;

@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 from tokenizers import AddedToken
 from transformers import AutoTokenizer
+from typer.testing import CliRunner
 
 import chumoku
+from chumoku.app.cli.program import cli
+from chumoku.app.services import wire
 from chumoku.model import typed_special
 from tests.toys import huggingface as toys
 
@@ -19,8 +22,15 @@ def chat() -> Any:
     return tokenizer
 
 
+def headers() -> Any:
+    tokenizer = toys.byte_level()
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|start_header_id|>", "<|end_header_id|>"]})
+    return tokenizer
+
+
 KINDS = {
     "bytes": (lambda: toys.gpt2(n_positions=48), chat, "<|user|>hi <gap> you<|user|>"),
+    "llama 3": (lambda: toys.gpt2(n_positions=48), headers, "<|start_header_id|>user<|end_header_id|>hi"),
     "words": (lambda: toys.bert("BertForMaskedLM"), toys.word_piece, "the [MASK] cats"),
     "sentences": (toys.llama, toys.sentence_piece, f"hi{toys.END} you"),
 }
@@ -31,7 +41,9 @@ def test_it_is_read_as_transformers_reads_it(tmp_path: Path, kind: str) -> None:
     model, tokenizer, text = KINDS[kind]
     folder = toys.save(tmp_path / "tiny", toys.random_numbers(model()), tokenizer())
     opened = chumoku.load(folder, device="cpu")
-    plain, special = opened.trace(text), opened.trace(text, special=True)
+    with pytest.warns(UserWarning, match="with special=True, as special tokens"):
+        plain = opened.trace(text)
+    special = opened.trace(text, special=True)
     ids = [token["id"] for token in special.metadata["tokens"]]
     assert ids == AutoTokenizer.from_pretrained(folder)(text)["input_ids"], "and none is added a second time"
     names = typed_special.found(opened.traceable.tokenizer, text)
@@ -65,3 +77,14 @@ def test_special_is_about_text() -> None:
 
     with pytest.raises(ValidationError, match="special says how text is read"):
         RunRequest.model_validate({"input": {"token_ids": [1], "special": True}})
+
+
+def test_the_command_line_says_what_it_read_as_text(tmp_path: Path) -> None:
+    model, tokenizer, text = KINDS["words"]
+    folder, out = toys.save(tmp_path / "tiny", toys.random_numbers(model()), tokenizer()), tmp_path / "once.safetensors"
+    asked = ["trace", text, "--model", str(folder), "-o", str(out)]
+    plain, special = (CliRunner().invoke(cli, [*asked, *more]) for more in ([], ["--special"]))
+    assert "read as text: [MASK]; with --special, as special tokens" in " ".join(plain.output.split())
+    assert "read as text" not in special.output
+    ids = [token["id"] for token in wire.metadata_of(out.read_bytes())["tokens"]]
+    assert ids == AutoTokenizer.from_pretrained(folder)(text)["input_ids"]

@@ -14,7 +14,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { drawWeights, handTint, leakMargin, reasonOf } from "../query_key.js";
 import { AVERAGES, attentionState } from "../view_states.js";
-import { both, lines as chosenLines, lines } from "./steps.js";
+import { averageNeeds, both, lines as chosenLines, lines } from "./steps.js";
 import { canSumCharacters, pairPartOf, showPart, unitCells, unitOf } from "./unit_cells.js";
 
 /**
@@ -156,7 +156,11 @@ const averageNote = (average) =>
  */
 function drawAverages(select, trace, state, actions, away) {
   const { attention, queries, keys } = trace;
-  const offered = AVERAGES.filter((one) => canAverage(one, attention, queries.tokens.length, keys.tokens.length));
+  const isHere = (/** @type {Average} */ one) =>
+    averageNeeds(one, attention, state.layer).every((need) => trace.lacks(need) === null);
+  const offered = AVERAGES.filter(
+    (one) => canAverage(one, attention, queries.tokens.length, keys.tokens.length) && isHere(one),
+  );
   const shown = averageIn(trace, state);
   select.hidden = away || offered.length < 2;
   replace(
