@@ -43,6 +43,7 @@ PANELS = (
     "cache",
     "classes",
     "gap",
+    "given",
     "batch",
     "compare",
     "beside",

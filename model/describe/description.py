@@ -83,10 +83,10 @@ class Description:
         rare += [(attention, name) for attention in plain["attentions"] for name in RARE]
         rare += [(sublayer, "beside") for sublayer in sublayers if sublayer["kind"] == "ffn"]
         rare += [(layer, "scale") for stack in plain["stacks"] for layer in stack["layers"]]
-        rare.append((plain, "picture"))
+        rare += [(plain, "picture"), (plain["logits"], "labels")]
         rare += [(role, "rows") for attention in plain["attentions"] for role in attention["roles"].values()]
         for part, name in rare:  # newer than the ids in saved files, so left out where they have no value
-            if part[name] in (None, "query"):
+            if part[name] in (None, "query", []):
                 del part[name]
         return plain
 

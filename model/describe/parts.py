@@ -211,9 +211,11 @@ class Attention:
 
 @dataclass(frozen=True)
 class Logits:
-    """The logits, computed from the last state of `stack`; `unembedding` is None if that takes more than a matrix."""
+    """The logits, computed from the last state of `stack`; `unembedding` is None if that takes more than a matrix.
+    `labels` are the names of what a head gives, if nothing is predicted."""
 
     tap: str
     dims: str
     stack: str
     parameters: Mapping[str, str | None]
+    labels: tuple[str, ...] = ()

@@ -228,7 +228,10 @@ export const DESCRIPTION = object(
     max_seq_len: SIZE,
     can: record(flag, 1000),
     stacks: list(STACK, { least: 1, most: 16 }),
-    logits: object({ tap: NAME, dims: NAME, stack: NAME, parameters: record(orNull(NAME), 100) }),
+    logits: object(
+      { tap: NAME, dims: NAME, stack: NAME, parameters: record(orNull(NAME), 100) },
+      { labels: list(NAME, { most: 10_000 }) },
+    ),
     attentions: list(ATTENTION, { least: 1, most: 16 }),
   },
   { picture: PICTURE },

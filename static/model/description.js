@@ -48,7 +48,7 @@
  * @property {number} d_model @property {number} vocab_size @property {number} max_seq_len
  * @property {Object<string, boolean>} can
  * @property {Stack[]} stacks
- * @property {Tap & {stack: string, parameters: {unembedding: string|null, b_unembedding: string|null}}} logits
+ * @property {Tap & {stack: string, labels?: string[], parameters: {unembedding: string|null, b_unembedding: string|null}}} logits
  * @property {Attention[]} attentions  in the order of the forward pass
  * @typedef {{description: Description, name?: string, picture?: Picture|null, tie_embeddings?: boolean, units?: any}} Model  /api/models/{name},
  *   or what a saved trace says

@@ -108,6 +108,15 @@ const fillMask = {
   ...lazily(() => import("./fill_mask.js")),
 };
 
+/** What a head gives that predicts nothing: a score, a label for each token, where an answer starts and ends. @type {Panel} */
+const headAnswer = {
+  id: "given",
+  frame: { place: "right", className: "panel classes given", title: "given.title" },
+  has: ({ description: { predicts, logits } }) => predicts === "none" && logits.dims !== "position d_model",
+  needs: (state, model) => tensorNeeds(model.description.logits.tap),
+  ...lazily(() => import("./head_answer.js")),
+};
+
 /** In an FFN, until one of its units is chosen: then the inspector has its arithmetic. @type {Panel} */
 const ffnUnits = {
   id: "ffn_units",
@@ -247,6 +256,6 @@ const roles = { ...labels, shown: inDrawer("labels") };
 
 /** In this order within each place of the page. @type {Panel[]} */
 export const PANELS = [
-  ...[dock, besidePicker, beside, trainingSnapshots, rank, roles, inspector, classes, fillMask, ffnUnits],
+  ...[dock, besidePicker, beside, trainingSnapshots, rank, roles, inspector, classes, fillMask, headAnswer, ffnUnits],
   ...[compare, batch, effectiveKeys, generation, cache, nextToken],
 ];

@@ -92,6 +92,8 @@ def test_what_the_model_computes_is_shown_bit_for_bit(tmp_path: Path, kind: str)
     assert traceable.description.predicts == "none"
     logits = traceable.description.logits
     assert (logits.tap, logits.dims) == (tap, dims)
+    labels = traceable.description.logits.labels
+    assert labels == ("start", "end") if kind.endswith("QuestionAnswering") else labels != ("start", "end")
     ids = traceable.tokenizer.encode(TEXT)
     pattern = traceable.description.attentions[0].roles["pattern"].taps
     found = traceable.trace(Run(ids), [*traceable.description.taps])
@@ -99,6 +101,8 @@ def test_what_the_model_computes_is_shown_bit_for_bit(tmp_path: Path, kind: str)
         theirs = eager(torch.tensor([ids]), attention_mask=torch.ones(1, len(ids)), output_attentions=True)
     given = theirs.last_hidden_state if tap == LAST[0] else theirs.logits if "logits" in theirs else spans(theirs)
     assert torch.equal(found.tensors[tap], given[0])
+    if dims.endswith("label"):
+        assert len(labels) == found.tensors[tap].shape[-1]
     assert all(
         torch.equal(found.tensors[name], weights[0]) for name, weights in zip(pattern, theirs.attentions, strict=True)
     )

@@ -41,6 +41,7 @@ from chumoku.model.sampling import SamplingSettings
 from chumoku.model.taps import record
 from chumoku.model.trace import Masks, Padding
 from chumoku.model.traceable import TraceableModel, source_of
+from chumoku.model.traceable.huggingface.families import FAMILIES
 from chumoku.model.traceable.huggingface.folders import read_settings
 from chumoku.model.traceable.huggingface.loading import load_model
 from tests.model.helpers import check_rows_of_steps
@@ -173,6 +174,14 @@ def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture
 def traceable(opened: Opened) -> Any:
     return opened.traceable
+
+
+def test_every_family_has_a_folder_here_and_is_in_the_docs() -> None:
+    """RWKV has tests of its own."""
+    tried = {case.build().config.model_type for case in CASES.values()} | {"rwkv"}
+    assert FAMILIES.keys() <= tried
+    page = (Path(__file__).parents[2] / "docs/huggingface.md").read_text("utf-8")
+    assert [name for name in FAMILIES if f"`{name}`" not in page] == []
 
 
 def run_of(traceable: TraceableModel, text: str = TEXT, **more: Any) -> Run:

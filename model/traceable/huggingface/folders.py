@@ -127,7 +127,7 @@ def adapt(folder: Path, shapes: Shapes | None = None) -> tuple[TransformersConfi
     if others.is_decoder(settings.architecture) and kind_of_angles(settings) not in KINDS:
         make = others.adapt  # their angles have no formula here
     found = make(replace(settings, architecture=usual))
-    return settings, attributing(drawable(found if head is None else heads.with_head(found, head)))
+    return settings, attributing(drawable(found if head is None else heads.with_head(found, head, settings)))
 
 
 LEAST = 64

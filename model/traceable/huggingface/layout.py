@@ -134,11 +134,13 @@ class Stored:
 
 @dataclass(frozen=True)
 class GivenByHead:
-    """What is shown of a model's answer that is no prediction: a tap, its dimensions, and where the answer has it."""
+    """What is shown of a model's answer that is no prediction: a tap, its dimensions, where the answer has it, and what
+    its numbers are called; None: what the config calls them."""
 
     tap: str
     dims: str
     of: Callable[[Any], Tensor]
+    labels: tuple[str, ...] | None = ()
 
 
 SQUARE = {f"w_{x}": "d_model d_model" for x in "qkvo"} | {f"b_{x}": "d_model" for x in "qkvo"}

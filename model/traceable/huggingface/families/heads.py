@@ -31,11 +31,11 @@ def spans(out: Any) -> Tensor:
 
 HEADS = {
     "Model": GivenByHead("last_hidden_state", STREAM, lambda out: out.last_hidden_state),
-    CLASSIFIER: GivenByHead("logits", "label", lambda out: out.logits),
-    "ForNextSentencePrediction": GivenByHead("logits", "label", lambda out: out.logits),
-    "ForTokenClassification": GivenByHead("logits", "position label", lambda out: out.logits),
-    "ForPreTraining": GivenByHead("logits", "position", lambda out: out.logits),  # ELECTRA: was the token replaced?
-    "ForQuestionAnswering": GivenByHead("logits", "position label", spans),
+    CLASSIFIER: GivenByHead("logits", "label", lambda out: out.logits, None),
+    "ForNextSentencePrediction": GivenByHead("logits", "label", lambda out: out.logits, ("follows", "random")),
+    "ForTokenClassification": GivenByHead("logits", "position label", lambda out: out.logits, None),
+    "ForPreTraining": GivenByHead("logits", "position", lambda out: out.logits, ("replaced",)),  # ELECTRA's
+    "ForQuestionAnswering": GivenByHead("logits", "position label", spans, ("start", "end")),
 }
 """By what follows a family's name in the class."""
 SAME = {f"{kind}ForPreTraining": f"{kind}ForMaskedLM" for kind in ("Bert", "MegatronBert", "Albert")}
@@ -68,13 +68,14 @@ def predicts_no_class(settings: TransformersConfig) -> bool:
     )
 
 
-def with_head(adapter: Adapter, head: GivenByHead) -> Adapter:
+def with_head(adapter: Adapter, head: GivenByHead, settings: TransformersConfig) -> Adapter:
     """The adapter of the same model with this head."""
-    described = predicting_nothing(adapter.description, head)
+    named = replace(head, labels=settings.labels()) if head.labels is None else head
+    described = predicting_nothing(adapter.description, named)
     return replace(adapter, description=described, answer=head, head=None, tied=False)
 
 
 def predicting_nothing(description: Description, head: GivenByHead) -> Description:
     found = without_unembedding(replace(description, predicts="none", writes=None, classes=()))
-    given = Logits(head.tap, head.dims, found.logits.stack, found.logits.parameters)
+    given = Logits(head.tap, head.dims, found.logits.stack, found.logits.parameters, head.labels or ())
     return unable(replace(found, logits=given), "generate", "effects", "ablations")
