@@ -14,6 +14,7 @@ class PhotoInfo(BaseModel):
     patch: int = Field(description="Width and height, in pixels, of the patch that is a token.")
     levels: int
     channels: int = Field(description="Bytes of a pixel: 1 (grey) or 3 (red, green, blue).")
+    before: list[str] = Field(description="The names of the tokens before the patches: [CLS], and registers.")
 
 
 class UploadInfo(BaseModel):

@@ -108,7 +108,8 @@ def check_hidden(traceable: TraceableModel, run: RunRequest, ids: Sequence[int])
     if run.pad.count:
         message = "PADs cannot be added to a picture."
         raise AppError("bad_pad", message, "Hide patches with pad.hidden.", where="pad.count", got=run.pad.count)
+    begin = len(getattr(traceable.description.picture, "before", "1"))
     for index, at in enumerate(hidden):
-        if not 1 <= at <= last:
-            message = f"There is no patch at position {at}: [CLS] is at 0, the patches are from 1 to {last}."
+        if not begin <= at <= last:
+            message = f"There is no patch at position {at}: [CLS] is at 0, the patches are from {begin} to {last}."
             raise AppError("bad_pad", message, "Hide patches only.", where=f"pad.hidden[{index}]", got=at, limit=last)

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 from chumoku.model.config import Family, PositionKind
 from chumoku.model.describe.parts import Attention, FfnSublayer, Logits, Side, Stack, TapRef
 from chumoku.model.pictures.picture import Photo, Picture
+from chumoku.model.special_tokens import CLS
 
 Predicts = Literal["next", "same", "classes", "none"]
 """What row t of the logits predicts: token t + 1, token t, the classes of the whole text, or nothing."""
@@ -85,6 +86,8 @@ class Description:
         rare += [(layer, "scale") for stack in plain["stacks"] for layer in stack["layers"]]
         rare += [(plain, "picture"), (plain["logits"], "labels")]
         rare += [(role, "rows") for attention in plain["attentions"] for role in attention["roles"].values()]
+        if plain["picture"] and plain["picture"].get("before") == [CLS]:
+            del plain["picture"]["before"]
         for part, name in rare:  # newer than the ids in saved files, so left out where they have no value
             if part[name] in (None, "query", []):
                 del part[name]

@@ -107,6 +107,8 @@ class Photo(Squares):
 
     channels: int
     levels: int = 256
+    before: tuple[str, ...] = ("[CLS]",)
+    """The names of the tokens before the patches."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -133,8 +135,8 @@ class Photo(Squares):
 
     @property
     def places(self) -> list[int]:
-        """The ids of the patches, row by row."""
-        return list(range(self.n_patches))
+        """The ids of the patches, row by row, after those of the tokens between [CLS] and them."""
+        return [*range(self.n_ids + 1, self.n_ids + len(self.before)), *range(self.n_patches)]
 
     def bytes_of(self, pixels: str) -> bytes:
         """The bytes [row column channel] that a run spells in base64. Raises `ValueError` for other text or a picture

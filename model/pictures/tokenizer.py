@@ -49,14 +49,14 @@ class PatchTokenizer(Tokenizer):
 
 
 class PlaceTokenizer:
-    """A patch is spelt by its row and column; [CLS] comes first. Text cannot be encoded."""
+    """A patch is spelt by its row and column; [CLS] and other tokens come first. Text cannot be encoded."""
 
     def __init__(self, photo: Photo) -> None:
         self.photo = photo
 
     @property
     def vocab_size(self) -> int:
-        return self.photo.n_ids + 1
+        return self.photo.n_ids + len(self.photo.before)
 
     @property
     def special(self) -> Special:
@@ -80,7 +80,8 @@ class PlaceTokenizer:
         if not 0 <= token_id < self.vocab_size:
             raise ValueError(f"token id {token_id} is not in the vocabulary: ids run from 0 to {self.vocab_size - 1}")
         row, column = divmod(token_id, self.photo.across)
-        return CLS if token_id == self.special.first else f"{row},{column}"
+        is_patch = token_id < self.photo.n_ids
+        return f"{row},{column}" if is_patch else self.photo.before[token_id - self.photo.n_ids]
 
     def token_bytes(self, token_id: int) -> bytes:
         return self.spelt(token_id).encode()
@@ -89,7 +90,7 @@ class PlaceTokenizer:
         """Each token with its offsets in the text that the patches spell."""
         found, at = list[Token](), 0
         for index, token_id in enumerate(ids):
-            text, special = self.spelt(token_id), token_id == self.special.first
+            text, special = self.spelt(token_id), token_id >= self.photo.n_ids
             end = at if special else at + len(text)
             found.append(Token(index, token_id, text.encode(), text, at, end, False, special))
             at = end

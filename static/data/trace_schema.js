@@ -213,7 +213,7 @@ const ATTENTION = object(
 );
 const PICTURE = object(
   { size: whole(1, 1024), patch: whole(1, 1024), levels: whole(2, 256) },
-  { channels: oneOf(1, 3) },
+  { channels: oneOf(1, 3), before: list(NAME, { least: 1, most: 64 }) },
 );
 export const DESCRIPTION = object(
   {

@@ -5,7 +5,7 @@ import { memo } from "./memo.js";
 /** @import { Token } from "./labels.js" */
 
 /**
- * @typedef {{size: number, patch: number, levels: number, channels?: number}} Picture  as in a model's `picture`; with `channels` (bytes
+ * @typedef {{size: number, patch: number, levels: number, channels?: number, before?: string[]}} Picture  as in a model's `picture`; with `channels` (bytes
  *   of a pixel) it is a photo: not drawn by hand but uploaded, and its patches are too many to be counted
  * @typedef {number[][]|string} Pixels  the rows of a picture; of a photo, its bytes in base64
  * @typedef {{pixels: string, size: number, patch: number, channels: number}} Photo
@@ -38,6 +38,9 @@ export const fits = (pixels, { size, levels, channels }) =>
       pixels.length === size &&
       pixels.every((row) => row.length === size && row.every((level) => level < levels));
 
+/** The position of the first patch: after [CLS], and what else is before it. @param {Picture} picture */
+export const firstPatch = ({ before }) => before?.length ?? 1;
+
 /** Patches in a row. @param {Picture} picture */
 export const across = ({ size, patch }) => size / patch;
 
@@ -53,7 +56,9 @@ export function asPatches(tokens, picture, pixels) {
   if (photo && !fits(/** @type {any} */ (pixels), picture)) return tokens; // a file from elsewhere may say anything
   const patch = (/** @type {Token} */ { text }, /** @type {number} */ n) =>
     photo ? { ...patchPlace(n, picture), shades: [], glyph: "", photo } : patchAt(text, n, picture);
-  return tokens.map((token, index) => (token.special ? token : { ...token, patch: patch(token, index - 1) }));
+  return tokens.map((token, index) =>
+    token.special ? token : { ...token, patch: patch(token, index - firstPatch(picture)) },
+  );
 }
 
 /** @param {string} pixels @param {Picture} picture @returns {Photo} */

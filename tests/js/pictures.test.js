@@ -3,7 +3,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { namesOf, tokenLabel } from "../../static/model/labels.js";
-import { asPatches, blank, fits, meanColour, patchAt, patchLabel, pixelsOf } from "../../static/model/patches.js";
+import {
+  asPatches,
+  blank,
+  firstPatch,
+  fits,
+  meanColour,
+  patchAt,
+  patchLabel,
+  pixelsOf,
+} from "../../static/model/patches.js";
 import { erased, inked, toggledPatch, withPixel } from "../../static/shell/sentence/picture/board.js";
 import { withoutPads } from "../../static/shell/sentence/sentence.js";
 
@@ -120,4 +129,16 @@ test("an own sentence begins without the PADs of a card", () => {
   assert.deepEqual(withoutPads(examples, { ...state, model: null }), { padCount: 0, padSide: "left" });
   for (const own of [{ text: "She read" }, { padCount: 2 }, { model: "b" }, { text: "He sat." }, { padCount: 0 }])
     assert.deepEqual(withoutPads(examples, { ...state, ...own }), {});
+});
+
+test("the patches of a photo come after [CLS] and registers", () => {
+  const photo = { size: 2, patch: 1, levels: 256, channels: 1, before: ["[CLS]", "[REG1]"] };
+  const names = ["[CLS]", "[REG1]", "0,0", "0,1", "1,0", "1,1"];
+  const tokens = names.map((name, at) => token(at, name, at < 2));
+  const found = asPatches(tokens, photo, btoa("abcd"));
+  assert.deepEqual(
+    found.map(({ patch }) => patch?.n),
+    [undefined, undefined, 0, 1, 2, 3],
+  );
+  assert.deepEqual([firstPatch(photo), firstPatch(PICTURE)], [2, 1]);
 });

@@ -140,6 +140,11 @@ CASES = {
     "vit-grey": Case(
         lambda: toys.vit(num_channels=1, qkv_bias=False), lambda: toys.pictures(image_mean=[0.4], image_std=[0.2])
     ),
+    "deit": Case(toys.deit, lambda: toys.cropped("DeiT")),
+    "deit-teacher": Case(lambda: toys.deit("DeiTForImageClassificationWithTeacher"), lambda: toys.cropped("DeiT")),
+    "dinov2": Case(toys.dino, toys.cropped),
+    "dinov2-registers": Case(lambda: toys.dino("Dinov2WithRegistersForImageClassification"), toys.cropped),
+    "dinov2-larger": Case(lambda: toys.dino("Dinov2WithRegistersForImageClassification", image_size=20), toys.cropped),
     "gpt2-relu": Case(lambda: toys.gpt2(activation_function="relu", tie_word_embeddings=False), toys.byte_level),
 }
 
@@ -213,7 +218,7 @@ def every_tap(traceable: TraceableModel) -> list[str]:
 def test_logits_and_weights_are_eagers_bit_for_bit(opened: Opened) -> None:
     """In a batch with PADs on either side, with everything recorded."""
     traceable, eager = opened.traceable, opened.eager
-    n = 10 if reads_pictures(traceable) else 9
+    n = traceable.description.max_seq_len if reads_pictures(traceable) else 9
     hidden = torch.zeros(2, n, dtype=torch.bool)
     hidden[0, :2] = hidden[1, 6:] = True
     ids = torch.tensor([[] if reads_pictures(traceable) else traceable.tokenizer.encode(TEXT)[:9]] * 2)
@@ -587,8 +592,8 @@ def test_what_it_cannot_do_it_says(traceable: Any) -> None:
 
 WITH_LENS = {
     "gpt2", "gpt2-relu", "llama", "llama-alone", "llama-3", "mistral", "qwen2", "qwen3", "gpt-neox", "gpt-neox-in-turn",
-    "falcon", "falcon-40b", "falcon-11b", "falcon-in-turn", "bloom", "t5-gated", "vit", "vit-grey", "gpt-neo", "mt5",
-    "m2m-100",
+    "falcon", "falcon-40b", "falcon-11b", "falcon-in-turn", "bloom", "t5-gated", "vit", "vit-grey", "deit",
+    "gpt-neo", "mt5", "m2m-100",
 }  # fmt: skip
 """The others have more than a matrix after their last layer: a pooler, another layer, a bias, a scale, or what nobody
 knows. T5 has that if its embeddings are tied."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers
 from PIL import Image
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
@@ -81,6 +82,54 @@ def test_pixels_are_those_of_transformers_own_processor(settings: dict[str, Any]
     picture = noise(*size)
     expected = theirs(picture, return_tensors="pt")["pixel_values"][0]
     assert torch.equal(made(processing(as_saved(theirs)), picture), expected)
+
+
+@pytest.mark.parametrize("kind", ["Bit", "DeiT"])
+def test_pixels_are_those_of_deits_and_dinov2s_processors(kind: str) -> None:
+    """Whose defaults differ: a file that leaves something out is refused."""
+    theirs, picture = toys.cropped(kind), noise(31, 17)
+    expected = theirs(picture, return_tensors="pt")["pixel_values"][0]
+    assert torch.equal(made(processing(as_saved(theirs)), picture), expected)
+    lacking = {name: x for name, x in as_saved(theirs).items() if name != "resample"}
+    with pytest.raises(ValueError, match=f"a {kind}ImageProcessor.* without resample cannot be shown"):
+        processing(lacking)
+
+
+def test_pictures_that_are_no_squares_are_refused_by_name(tmp_path: Path) -> None:
+    toys.save(tmp_path, toys.vit(image_size=[12, 16]), toys.pictures())
+    with pytest.raises(ValueError, match="image_size is 12 × 16, and only squares are drawn here: open a vit whose"):
+        HuggingFaceFolders().about(tmp_path)
+    square = toys.save(tmp_path / "square", toys.random_numbers(toys.vit(image_size=[12, 12])), toys.pictures())
+    assert opened(square).description.picture.size == SIDE
+
+
+@pytest.mark.parametrize("kind", ["Dinov2Model", "Dinov2WithRegistersModel", "DeiTModel", "ViTModel"])
+def test_a_model_without_a_head_gives_its_last_state(tmp_path: Path, kind: str) -> None:
+    build = toys.dino if "Dino" in kind else toys.deit
+    config = toys.vit().config
+    model: Any = transformers.ViTModel(config) if kind == "ViTModel" else build(kind)
+    folder = toys.save(tmp_path, toys.random_numbers(model), toys.pictures() if kind == "ViTModel" else toys.cropped())
+    traceable = opened(folder)
+    assert (traceable.description.predicts, traceable.description.logits.tap) == ("none", "last_hidden_state")
+    picture = traceable.description.picture
+    pixels = bytes(range(256)) * 2
+    run = Run(picture.places, pixels=pixels[: picture.n_bytes])
+    found = traceable.trace(run, ["last_hidden_state"]).tensors["last_hidden_state"]
+    with torch.inference_mode():
+        theirs = load_model(folder, kind, "eager")(traceable.processing.numbers(traceable.pixels_of(run))[None])
+    assert torch.equal(found, theirs.last_hidden_state[0])
+
+
+def test_registers_are_named_tokens_without_positions(tmp_path: Path) -> None:
+    kind = "Dinov2WithRegistersForImageClassification"
+    traceable = opened(toys.save(tmp_path, toys.random_numbers(toys.dino(kind)), toys.cropped()))
+    names = [token.text for token in traceable.tokenizer.tokens(traceable.trace(traceable.simplest, []).ids)]
+    assert names[:5] == ["[CLS]", "[REG1]", "[REG2]", "0,0", "0,1"]
+    (stack,) = traceable.description.stacks
+    tap = stack.embedding.roles["positional"].tap
+    positions = traceable.trace(traceable.simplest, [tap]).tensors[tap]
+    assert not positions[1:3].any()
+    assert positions[[0, 3]].any(-1).all()
 
 
 def test_a_grey_model_reads_grey_pictures() -> None:
@@ -204,7 +253,7 @@ def test_a_hidden_patch_is_a_key_that_nobody_sees(folder: Path) -> None:
     ("settings", "said"),
     [
         ({"image_size": 13}, "a picture's size is a multiple of its patch, got 13 and 4"),
-        ({"image_size": [12, 12]}, "image_size must be a whole number"),
+        ({"image_size": "12"}, "image_size must be a whole number"),
         ({"num_channels": 4}, "a picture has 1 or 3 channels, got 4"),
         ({"problem_type": "multi_label_classification"}, "cannot be shown yet"),
         ({"architectures": ["ViTForMaskedImageModeling"]}, "a ViTForMaskedImageModeling cannot be shown"),

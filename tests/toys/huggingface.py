@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import string
@@ -297,3 +298,27 @@ def vit(**more: Any) -> PreTrainedModel:
     """Pictures of 12 × 12 pixels in three colours, 9 patches."""
     labels = {"id2label": {0: "cat", 1: "dog", 2: "bird"}, "label2id": {"cat": 0, "dog": 1, "bird": 2}}
     return transformers.ViTForImageClassification(transformers.ViTConfig(**VIT_SIZES | labels | more))
+
+
+def deit(kind: str = "DeiTForImageClassification", **more: Any) -> PreTrainedModel:
+    """A ViT with a distillation token."""
+    model: PreTrainedModel = getattr(transformers, kind)(transformers.DeiTConfig(**VIT_SIZES | more))
+    return model
+
+
+def dino(kind: str = "Dinov2ForImageClassification", **more: Any) -> PreTrainedModel:
+    """Its sublayers' outputs are scaled; with registers, two of them."""
+    sizes = {name: size for name, size in VIT_SIZES.items() if name != "intermediate_size"} | {"mlp_ratio": 2}
+    if "Registers" in kind:
+        sizes |= {"num_register_tokens": 2}
+    config = getattr(transformers, f"{kind.partition('For')[0].removesuffix('Model')}Config")
+    model: PreTrainedModel = getattr(transformers, kind)(config(**sizes | more))
+    return model
+
+
+def cropped(kind: str = "Bit", size: int = 12) -> Any:
+    """The image processor of DINOv2 (or, by another name, of DeiT): the middle of a larger picture."""
+    module = importlib.import_module(f"transformers.models.{kind.lower()}.image_processing_pil_{kind.lower()}")
+    square = {"height": size, "width": size}
+    given = {"size": {"shortest_edge": size + 2}, "crop_size": square, "do_rescale": True, "do_normalize": True}
+    return getattr(module, f"{kind}ImageProcessorPil")(**given)

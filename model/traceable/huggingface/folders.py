@@ -57,8 +57,8 @@ def gigabytes(n_bytes: int) -> str:
 
 
 CONFIG, INDEX, WEIGHTS = "config.json", "model.safetensors.index.json", "model.safetensors"
-VIT = "vit"
-"""The family that reads pictures, prepared by an image processor."""
+READ_PICTURES = ("vit", "deit", "dinov2", "dinov2_with_registers")
+"""The families that read pictures, prepared by an image processor."""
 
 
 FORMERLY_CODE = ("falcon",)
@@ -94,7 +94,7 @@ def read_settings(folder: Path) -> TransformersConfig:
         )
     if not isinstance(given, list):
         raise ValueError(f"{folder / CONFIG}: architectures must be a list of names, got {str(given)[:40]}")
-    reads_pictures = model_type == VIT and (folder / PROCESSOR).is_file()
+    reads_pictures = model_type in READ_PICTURES and (folder / PROCESSOR).is_file()
     found = TransformersConfig(
         model_type, str(given[0]), values, read_small(folder / PROCESSOR) if reads_pictures else {}
     )

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from chumoku.model.describe import AttentionSublayer, Description, Norm, Stack
 from chumoku.model.taps import edited, visit, wanted
 from chumoku.model.traceable.huggingface.capture import TAPS, rows_of_types, taps_of
-from chumoku.model.traceable.huggingface.layout import WEIGHT, Adapter, Chunk, OfHeads, Part, StackLayout, Take
+from chumoku.model.traceable.huggingface.layout import SCALE, WEIGHT, Adapter, Chunk, OfHeads, Part, StackLayout, Take
 
 
 def visited(taps: Sequence[str], x: Tensor) -> Tensor:
@@ -117,6 +117,8 @@ def watch_writer(module: nn.Module, take: Take, n_head: int, head_out: str, attn
     def hook(owner: nn.Module, args: tuple[Any, ...], out: Tensor) -> Tensor:
         if wanted(head_out):
             w_o, bias = take(owner.get_parameter("weight")), getattr(owner, "bias", None)
+            if (scale := getattr(owner, SCALE, None)) is not None:
+                w_o, bias = w_o * scale[:, None], bias * scale
             z = args[0].unflatten(-1, (n_head, -1)).transpose(1, 2)  # batch head position d_head
             heads = visit(head_out, z @ w_o.unflatten(1, (n_head, -1)).permute(1, 2, 0))
             if edited(head_out):
@@ -158,7 +160,8 @@ def watch_picture(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
 
     def hook(_: nn.Module, args: tuple[Any, ...], out: Tensor) -> Tensor | None:
         if wanted(patches):
-            visit(patches, after_nothing(patches_of(args[0], tables["w_patch"].shape[1])))
+            found = patches_of(args[0], tables["w_patch"].shape[1])
+            visit(patches, nn.functional.pad(found, (0, 0, len(tables["special"]), 0)))  # zeros for [CLS]
         if not wanted(positional):
             return None
         added = tables["positions"][None].expand_as(out)
@@ -167,7 +170,7 @@ def watch_picture(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
 
     def embedded(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> None:
         if wanted(embedding):
-            visit(embedding, torch.cat((tables["special"].expand(len(out), 1, -1), out), dim=1))
+            visit(embedding, torch.cat((tables["special"].expand(len(out), -1, -1), out), dim=1))
 
     start.register_forward_hook(hook)
     start.get_submodule("patch_embeddings").register_forward_hook(embedded)
@@ -178,11 +181,6 @@ def patches_of(pictures: Tensor, n_pixels: int) -> Tensor:
     channel by channel, as a kernel's weights are."""
     side = math.isqrt(n_pixels // pictures.shape[1])
     return nn.functional.unfold(pictures, side, stride=side).transpose(1, 2)
-
-
-def after_nothing(patches: Tensor) -> Tensor:
-    """Add zeros for [CLS] in front."""
-    return nn.functional.pad(patches, (0, 0, 1, 0))
 
 
 def watch_norm(module: nn.Module, norm: Norm, before: Sequence[str] = (), after: Sequence[str] = ()) -> None:

@@ -89,11 +89,13 @@ def flat(x: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Part:
-    """A Linear or a norm, by the path of its module in a block; with `vector`, another parameter of that module."""
+    """A Linear or a norm, by the path of its module in a block; with `vector`, another parameter of that module. With
+    `is_scaled`, what it writes is multiplied by the module's vector `SCALE`, which our parameters contain."""
 
     module: str
     take: Take = whole
     vector: str | None = None
+    is_scaled: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,15 +122,20 @@ class StackLayout:
 
 @dataclass(frozen=True)
 class Stored:
-    """Where one of our parameters is stored in their model; `plus` is a table whose row 0 is added to it."""
+    """Where one of our parameters is stored in their model; `plus` is a table whose row 0 is added to it, `times` a
+    vector that its rows are multiplied by."""
 
     ours: str
     theirs: str
     take: Take = whole
     plus: str | None = None
+    times: str | None = None
 
     def of(self, model: nn.Module) -> Tensor:
         x = self.take(model.get_parameter(self.theirs))
+        if self.times is not None:
+            scale = model.get_parameter(self.times)
+            x = x * (scale[:, None] if x.dim() == 2 else scale)
         return x.contiguous() if self.plus is None else x + model.get_parameter(self.plus)[0]
 
 
@@ -203,7 +210,7 @@ class Adapter:
         }
         sizes["class"] = len(described.classes)
         if described.picture is not None:
-            sizes |= {"pixel": described.picture.n_pixels, "special": 1}
+            sizes |= {"pixel": described.picture.n_pixels, "special": len(getattr(described.picture, "before", "1"))}
         return sizes.get(dim, described.d_model)
 
     def stored(self) -> Iterator[Stored]:
@@ -273,8 +280,10 @@ def stored_in(description: Description, stack: Stack, layout: StackLayout, first
 def pair(names: Names, part: Part, block: str = "") -> Iterator[Stored]:
     """Where a weight and its bias (if it has one) are stored, or a vector."""
     for ours, kind in zip(names, (WEIGHT, BIAS) if part.vector is None else (part.vector,), strict=False):
-        yield Stored(ours, f"{block}{part.module}.{kind}", part.take)
+        times = f"{block}{part.module}.{SCALE}" if part.is_scaled else None
+        yield Stored(ours, f"{block}{part.module}.{kind}", part.take, times=times)
 
 
+SCALE = "layer_scale"
 WEIGHT, BIAS = "weight", "bias"
 """torch's names, also in a norm."""

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 FILE = "preprocessor_config.json"
 KINDS = ("ViTImageProcessor", "ViTImageProcessorFast", "ViTImageProcessorPil", "ViTFeatureExtractor")
+OTHERS = tuple(
+    f"{name}{ending}"
+    for name in ("DeiT", "Bit")
+    for ending in ("ImageProcessor", "ImageProcessorFast", "ImageProcessorPil", "FeatureExtractor")
+)
+"""Processors with the same steps and other defaults, of which `NAMED` must be in the file."""
+NAMED = ("do_resize", "size", "resample", "do_center_crop", "crop_size", "do_rescale", "do_normalize", "image_mean",
+         "image_std")  # fmt: skip
 BYTE, HALF, BILINEAR = 1 / 255, 0.5, 2
 """Defaults of these processors."""
 DONE = ("do_resize", "do_center_crop", "do_rescale", "do_normalize", "do_convert_rgb")
@@ -91,8 +99,10 @@ def processing_of(given: Mapping[str, Any], channels: int, side: int) -> Process
     """The processing that a folder's `preprocessor_config.json` asks for (empty: the defaults). Raises `ValueError` for
     another kind of processor, an unknown step, or pictures that do not have the model's size."""
     kind = str(given.get("image_processor_type") or given.get("feature_extractor_type") or KINDS[0])
-    if kind not in KINDS:
+    if kind not in (*KINDS, *OTHERS):
         raise ValueError(f"{FILE}: pictures for a {kind} cannot be made here; known is {KINDS[0]}")
+    if kind in OTHERS and (lacking := [name for name in NAMED if given.get(name) is None]):
+        raise ValueError(f"{FILE}: a {kind} without {lacking[0]} cannot be shown: save it again with save_pretrained")
     if others := [name for name in given if name.startswith("do_") and name not in DONE and given[name]]:
         raise ValueError(f"{FILE}: {kind} with {others[0]} cannot be shown yet")
     resizes, crops = given.get("do_resize", True), given.get("do_center_crop", False)

@@ -18,6 +18,7 @@ from chumoku.model.traceable.huggingface.families import (
     modernbert,
     rwkv,
     t5,
+    vision,
     vit,
 )
 from chumoku.model.traceable.huggingface.layout import Adapter
@@ -51,5 +52,8 @@ FAMILIES: Mapping[str, KnownFamily] = {
     "bloom": (bloom.ARCHITECTURES, bloom.adapt),
     "rwkv": (rwkv.ARCHITECTURES, rwkv.adapt),
     "megatron-bert": (bert.MEGATRON_ARCHITECTURES, bert.adapt_megatron),
+    "deit": (vision.DEIT_ARCHITECTURES, vision.adapt_deit),
+    "dinov2": (vision.DINO_ARCHITECTURES, vision.adapt_dino),
+    "dinov2_with_registers": (vision.REGISTER_ARCHITECTURES, vision.adapt_dino),
     "vit": (vit.ARCHITECTURES, vit.adapt),
 }

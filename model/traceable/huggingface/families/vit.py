@@ -7,6 +7,7 @@ id of a patch is its place.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from torch import Tensor
 
@@ -53,19 +54,38 @@ MAIN = StackLayout(
 
 def adapt(settings: TransformersConfig) -> Adapter:
     settings.need("problem_type", "single_label_classification")
-    side, patch, channels = (settings.whole(name, default) for name, default in SIZES.items())
+    side, patch, channels = sizes_of(settings)
     processing = processing_of(settings.processor, channels, side)
-    reads = picture_of(side, patch, channels, processing)
-    description = described(settings, reads)
-    n = reads.n_patches + 1
-    layers = sum(attention.n_layer for attention in description.attentions)
-    if layers * n**2 > SHARES:  # a picture cannot be read in part
+    description = described(settings, picture_of(side, patch, channels, processing))
+    return Adapter(without_our_modules(description), {"main": MAIN}, "classifier", n_tokens(description),
+                   processing=processing)  # fmt: skip
+
+
+def n_tokens(description: Description) -> int:
+    """How many tokens a picture is. Raises `ValueError` for more than can be drawn: it cannot be read in part."""
+    n, layers = description.max_seq_len, sum(attention.n_layer for attention in description.attentions)
+    if layers * n**2 > SHARES:
         most = math.isqrt(SHARES // layers)
         raise ValueError(f"config.json: its pictures are {n:,} tokens, and with {layers} layers {most:,} can be drawn")
-    return Adapter(without_our_modules(description), {"main": MAIN}, "classifier", n, processing=processing)
+    return n
 
 
 SIZES = {"image_size": 224, "patch_size": 16, "num_channels": 3}
+
+
+def sizes_of(settings: TransformersConfig) -> list[int]:
+    """The sides of a picture and of a patch, and the channels. Raises `ValueError` if one is no square."""
+    for name in ("image_size", "patch_size"):
+        given = settings.values.get(name)
+        if isinstance(given, list) and len({*map(str, given)}) > 1:
+            shape = " × ".join(map(str, given))[:40]
+            raise ValueError(
+                f"config.json: {name} is {shape}, and only squares are drawn here: open a {settings.model_type} whose "
+                "pictures are square"
+            )
+    alike = {name: given[0] for name, given in settings.values.items() if name in SIZES and isinstance(given, list)}
+    named = replace(settings, values=dict(settings.values) | alike)
+    return [named.whole(name, default) for name, default in SIZES.items()]
 
 
 def picture_of(side: int, patch: int, channels: int, processing: Processing) -> Picture | Photo:
@@ -79,12 +99,14 @@ def picture_of(side: int, patch: int, channels: int, processing: Processing) -> 
 
 def described(settings: TransformersConfig, reads: Picture | Photo) -> Description:
     counted = reads if isinstance(reads, Picture) else None
-    n_special = 1 if counted is None else len(special_names("encoder-only"))
+    before = reads.before if isinstance(reads, Photo) else ()
+    n_special = len(before) or len(special_names("encoder-only"))
     config = ModelConfig(
         vocab_size=reads.n_ids + n_special, n_layer=settings.whole("num_hidden_layers", 12),
         n_head=settings.whole("num_attention_heads", 12), d_model=settings.whole("hidden_size", 768),
-        d_ff=settings.whole("intermediate_size", 3072), max_seq_len=reads.n_patches + 1, family="encoder-only",
-        classes=settings.labels(), layer_norm_eps=settings.number("layer_norm_eps", 1e-12), picture=counted,
+        d_ff=settings.whole("intermediate_size", 3072), max_seq_len=reads.n_patches + (len(before) or 1),
+        family="encoder-only", classes=settings.labels(), picture=counted,
+        layer_norm_eps=settings.number("layer_norm_eps", 1e-12),
     )  # fmt: skip
     settings.need("head_dim", config.d_head)
     found = describe(config) if isinstance(reads, Picture) else with_photos(describe(config), reads)

@@ -1,6 +1,6 @@
 /** The field to draw in, or a photo: pixels, the patches over them, and a cursor for the keyboard. */
 
-import { across, photoOf } from "../../../model/patches.js";
+import { across, firstPatch, photoOf } from "../../../model/patches.js";
 import { h, newId, svg, update } from "../../../ui/dom.js";
 import { percent } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
@@ -129,7 +129,7 @@ export function createBoard(picture, pen) {
     draw(pixels, hidden, words) {
       ground.draw(/** @type {any} */ (pixels));
       patches.forEach((edge, i) => {
-        edge.style.fill = hidden.includes(i + 1) ? `url(#${hatch})` : "";
+        edge.style.fill = hidden.includes(i + firstPatch(picture)) ? `url(#${hatch})` : "";
       });
       update(element, { "aria-label": words });
     },

@@ -3,7 +3,7 @@
  */
 
 import { pixels as readFile } from "../../../data/api.js";
-import { across, fits, patchPlace, readsPhotos } from "../../../model/patches.js";
+import { across, firstPatch, fits, patchPlace, readsPhotos } from "../../../model/patches.js";
 import { isTooLong, linkOf } from "../../../state/link.js";
 import { h, replace, setText, update } from "../../../ui/dom.js";
 import { errorText, megapixels, number } from "../../../ui/format.js";
@@ -96,8 +96,8 @@ export function createPhoto(root, context, line) {
   const pen = {
     step: () => picture().patch,
     look(place) {
-      const n = patchAt(place) - 1;
-      const hidden = actions.get().hidden.includes(n + 1) ? `, ${t("picture.hidden")}` : "";
+      const n = patchAt(place) - firstPatch(picture());
+      const hidden = actions.get().hidden.includes(patchAt(place)) ? `, ${t("picture.hidden")}` : "";
       setText(said, t("picture.patch", patchPlace(n, picture())) + hidden);
     },
     stroke({ x, y }, from) {
