@@ -584,7 +584,7 @@ def test_tokens_spell_the_text_and_special_ones_cannot_be_typed(traceable: Any) 
 def test_what_it_cannot_do_it_says(traceable: Any) -> None:
     assert traceable.checkpoint is None
     able = {name for name, able in traceable.description.can.items() if able}
-    assert able <= {"generate", "route", "effects", "ablations", "batch", "heads", "lens"}
+    assert able <= {"generate", "route", "effects", "ablations", "batch", "heads", "lens", "direct"}
     assert ("effects" in able) == ("route" in able)  # every family whose river is shown has masks
     assert "heads" in able  # and every family its weights
     assert ("lens" in able) == (traceable.description.logits.parameters["unembedding"] is not None)
