@@ -73,6 +73,15 @@ async def test_the_answers_are_each_run_s_own_by_default(families: AsyncClient, 
     assert set(start["tokens"]) == {str(id) for id in {start["answer"], start["against"], *b"hellx ward"}}
 
 
+async def test_two_runs_of_one_answer_are_set_against_the_next_best(families: AsyncClient, three: Library) -> None:
+    """Of the other run: what differs may be what leads to the answer."""
+    theirs = trace(opened(three, "gpt"), list(b"hellx ward"), ["logits"]).tensors["logits"][-1, :-1]
+    best, second = theirs.topk(2).indices.tolist()
+    (_, start), *_ = await events(families, text="hello word", answer=best, **{"from": {"text": "hellx ward"}})
+    assert (start["answer"], start["against"]) == (best, second)
+    assert start["source_difference"] == pytest.approx(float(theirs[best] - theirs[second]), abs=1e-4)
+
+
 async def test_all_that_is_asked_for_can_be_asked_at_an_earlier_row(families: AsyncClient) -> None:
     """Later positions cannot matter to it."""
     asked = {"text": "abcdef", "from": {"text": "xbydef"}, "row": 3, "answer": 1, "against": 2}

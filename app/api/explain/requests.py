@@ -186,7 +186,8 @@ class PatchesRequest(AnswerRequest):
         examples=[{"text": "Once upon a day"}],
     )
     against: Index | None = Field(
-        default=None, description="The answer to compare with. Default: the other run's first choice at this row."
+        default=None,
+        description="The answer to compare with. Default: the first choice of the other run, besides the answer.",
     )
     paths: PathsRequest | None = Field(
         default=None,

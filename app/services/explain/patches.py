@@ -25,6 +25,7 @@ from chumoku.model.attribution.path_patching import (
     receiving_roles,
     writers_to,
 )
+from chumoku.model.explain.anatomy import without
 from chumoku.model.trace import Trace
 from chumoku.model.traceable import TraceableModel
 
@@ -55,11 +56,12 @@ class PatchesSession(KnockoutSession):
         logits = found.tensors[tap]
         at_row = logits if traceable.description.classes else logits[row]
         first = predictions.first(traceable, at_row)
+        if first == answer:  # as it does when the sentences differ in what leads to the answer, not in the answer
+            first = predictions.first(traceable, without(at_row, [answer]))
         against = first if request.against is None else checked(traceable, request.against, "against")
         if against == answer:
-            message = "Both sentences have the same answer: there is no difference to patch."
-            hint = "Use a sentence with another answer, or name one (`against`)."
-            raise AppError("bad_source", message, hint, where="against" if request.against is not None else "from")
+            message = "Both answers are the same: there is no difference to patch."
+            raise AppError("bad_source", message, "Name another answer (`against`).", where="against")
         for name, asked in (("answer", answer), ("against", against)):
             if not traceable.description.classes and asked in traceable.about.never_sampled:
                 message = f"Token id {asked} is never sampled: it has no probability."
