@@ -76,6 +76,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {Object<number, Prediction>} predictions  by position: row t predicts token t+1
  * @property {any[]|null} counts  tokens under public encodings; null: not requested, or not in the file
  * @property {(name: string) => Tensor|undefined} tensor  any tap of this run that a view needed: all heads, float32
+ * @property {(name: string) => Tensor|undefined} tensorBefore  the same of the run that this one is compared with
  * @property {(name: string) => Tensor|undefined} weight  any parameter of the model that a view needed
  * @property {(name: string) => {ids: number[], shape: number[], data: Float32Array}|undefined} rows  the candidates' rows of a parameter
  * @property {RunWithoutKnockouts|null} withoutKnockouts  the same run without its knockouts; null: it has none, or it was not requested
@@ -97,7 +98,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
 /**
  * @param {{key: string, model: any, overview: Overview, attention?: string|null, detail?: Detail|null, detailBefore?: Detail|null,
  *   headRows?: HeadRows|null, heads?: Floats|null, comparedDetail?: Detail|null, compared?: Compared|null, withoutKnockouts?: RunWithoutKnockouts|null, asTrained?: AnswerAsTrained|null, ablations?: Ablations|null, predictions?: Object<number, any>, counts?: any[]|null,
- *   tensors?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
+ *   tensors?: Map<string, any>, tensorsBefore?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
  * @returns {ModelTrace}
  */
 export function modelTrace({
@@ -117,6 +118,7 @@ export function modelTrace({
   predictions = {},
   counts = null,
   tensors = new Map(),
+  tensorsBefore = new Map(),
   weights = new Map(),
   rows = {},
   explained = {},
@@ -163,6 +165,7 @@ export function modelTrace({
     counts,
     explained,
     tensor: (name) => tensors.get(name),
+    tensorBefore: (name) => tensorsBefore.get(name),
     role: (role, layer) => tensors.get(tapOf(attention, layer, role)),
     weight: (name) => weights.get(name),
     rows: (name) => rows[name],

@@ -56,6 +56,7 @@ const KINDS = {
   ablations: { when: "last" }, // what each head and FFN does for the answer
   code: { when: "head", whileTyping: true }, // of a view
   tensor: { when: "head", ahead: true },
+  tensor_before: { when: "passes" }, // of the run that this one is compared with
   weight: { when: "head", ahead: true },
   rows: { when: "head", ahead: true }, // of a parameter
   explain: { when: "head" }, // except for those in QUESTION_WHEN
@@ -153,6 +154,10 @@ export function createFetchers(traces, bring, onWait) {
     },
     tensor: async (state, trace, deliver, names, soon = "") =>
       deliver(asNeeds("tensor", names), { tensors: await traces.tensors(state, names, `${soon}tensors`) }),
+    tensor_before: async (state, { model }, deliver, names) => {
+      const tensorsBefore = await traces.tensors(otherRun(state, model), names, "tensors_before");
+      deliver(asNeeds("tensor_before", names), { tensorsBefore });
+    },
     weight: async (state, trace, deliver, names, soon = "") =>
       deliver(asNeeds("weight", names), { weights: await traces.parameters(state, names, `${soon}parameters`) }),
     // Those of the prediction's candidates; a vocabulary is never sent whole.

@@ -54,6 +54,7 @@ const KEPT = {
   ablations: 8,
   tensors: 4, // their tensors are kept in bags
   parameters: 4,
+  tensors_before: 4,
   soon_tensors: 1, // prefetched
   soon_parameters: 1,
   rows: 16, // of 20 tokens 20 KB
@@ -222,7 +223,7 @@ export function createTraces(api, { modelNamed, onWait }) {
 
     /**
      * Any tensors of the run, by name, in float32.
-     * @param {State} state @param {string[]} names @param {"tensors"|"soon_tensors"} [kind]
+     * @param {State} state @param {string[]} names @param {"tensors"|"soon_tensors"|"tensors_before"} [kind]
      */
     tensors: (state, names, kind = "tensors") =>
       fill(runs, keyOf(state), names, (want) => ask(kind, { ...requestOf(state), want, dtype: "float32" }, whole)),

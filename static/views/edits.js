@@ -80,8 +80,10 @@ export function createEdits(actions, model, set, ground) {
   /** @param {State} shown @param {State} state  with its changes @param {Model} model */
   function drawSides(shown, state, model) {
     const both = !isTrained(state) || state.against !== null;
-    // a difference is one of weights
-    const weights = placeOf(state).name === "head" && has(attentionOf(model, state.attention), "overview");
+    // a difference is one of weights, or of an FFN's numbers, if both runs have the same rows
+    const weights =
+      (placeOf(state).name === "head" && has(attentionOf(model, state.attention), "overview")) ||
+      (placeOf(state).name === "ffn" && state.padCount === 0 && !isTrained(state));
     const offered = { before: both, after: both || state.compare, difference: state.compare || (both && weights) };
     sides.box.hidden = state.file !== null || !Object.values(offered).some(Boolean);
     if (sides.box.hidden) return;

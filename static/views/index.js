@@ -7,7 +7,7 @@
 import { embeddingState } from "../data/embedding.js";
 import { lazily } from "../data/lazily.js";
 import { drops, tabOf, tabsOf, trainingState } from "../data/training.js";
-import { isCompared, namesBefore } from "../model/compare/runs.js";
+import { isCompared, isDifference, namesBefore } from "../model/compare/runs.js";
 import { attentionOf, can, has, parameterOf, predictsTokens, stacksOf } from "../model/description.js";
 import { parameterNeeds, tensorNeeds } from "../model/taps.js";
 import { knowsValues, needsOfScores, needsOfWeights, weighsKeys } from "../model/weight_arithmetic.js";
@@ -232,6 +232,13 @@ const ffn = {
     const { pre, post } = openFfn(state, model);
     const { tap } = openFfnStep(ffnState.of(state).shown, state, model);
     return [...new Set(tensorNeeds(pre, post, tap)), ...(can(model, "units") ? ["explain:units"] : [])];
+  },
+  also(state, model) {
+    if (!isDifference(state)) return [];
+    const { pre, post } = openFfn(state, model);
+    return [...new Set([pre, post, openFfnStep(ffnState.of(state).shown, state, model).tap])].map(
+      (tap) => `tensor_before:${tap}`,
+    );
   },
   ...lazily(() => import("./ffn/draw.js")),
 };

@@ -798,6 +798,9 @@ def test_the_formula_is_changed_from_its_menu_and_by_the_eye_of_a_part(
     drawn(page)
     page.get_by_test_id("edit-how").click()  # the list stayed open under the pointer
     expect(chips).to_have_text(re.compile(f"FFN of layer {LAYER} off"))
+    page.get_by_test_id("compare-difference").click()  # its own units have not changed: what it writes has
+    expect(page.locator("[data-station=ffn] .formula")).to_contain_text("after − before")
+    page.get_by_test_id("compare-after").click()
     eye.focus()
     page.keyboard.press("o")
     expect(chips).to_have_count(0)

@@ -25,6 +25,10 @@ export function isTrained({ causal, padCount, hidden, interventions }) {
 /** @param {Pick<State, "compare"|"against">} state @returns {Side} */
 export const sideShown = ({ compare, against }) => (compare ? "difference" : against ? "before" : "after");
 
+/** Whether the page shows what changed, row by row: both runs have the same rows. @param {State} state */
+export const isDifference = (state) =>
+  sideShown(state) === "difference" && state.against === null && state.padCount === 0 && !isTrained(state);
+
 /** Whether numbers of the run before stand beside those of the run that is shown. @param {State} state */
 export const namesBefore = (state) => state.file === null && !isTrained(state) && sideShown(state) === "after";
 

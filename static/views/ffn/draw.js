@@ -3,7 +3,7 @@
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { rampStops } from "../../chart/theme.js";
 import { activationOf, chosenUnit } from "../../model/activations.js";
-import { editing } from "../../model/compare/runs.js";
+import { editing, isDifference } from "../../model/compare/runs.js";
 import { attentionsOf, stacksOf } from "../../model/description.js";
 import { isPartOff, partAt, partToggled } from "../../model/formula_edits.js";
 import { tokenName } from "../../model/labels.js";
@@ -196,8 +196,10 @@ function shownOf({ page }, trace, state) {
   const size = unitsPerPage(page.element.clientWidth);
   const at = order.indexOf(unit);
   const first = Math.floor(at / size) * size;
-  const matrix = paged === "pre" ? pre : post;
+  const before = isDifference(state) ? (trace.tensorBefore(ffn[paged]) ?? null) : null;
+  const matrix = changeOf(paged === "pre" ? pre : post, before);
   return {
+    before,
     sort: wish.sort,
     step,
     shown: paged,
@@ -206,7 +208,7 @@ function shownOf({ page }, trace, state) {
     pre,
     post,
     matrix,
-    scale: scaleOf(matrix, paged, ffn.activation),
+    scale: before ? signedScale(matrix.data) : scaleOf(matrix, paged, ffn.activation),
     query,
     unit,
     picked: state.ffnUnit !== null,
@@ -220,11 +222,15 @@ function shownOf({ page }, trace, state) {
 }
 
 /** What the large picture shows: the units, or the stream before or after them. @param {Shown} shown @param {FetchedTrace} trace */
-function stageOf({ step, matrix, scale, order, n, d }, trace) {
+function stageOf({ step, matrix, scale, order, n, d, before }, trace) {
   if (isOfUnits(step.name)) return { matrix, scale, order, n, ofUnits: true };
-  const stream = trace.tensor(step.tap);
+  const stream = changeOf(trace.tensor(step.tap), before && (trace.tensorBefore(step.tap) ?? null));
   return { matrix: stream, scale: signedScale(stream.data), order: counting(d), n: d, ofUnits: false };
 }
+
+/** After − before; without a run before, as it is. @template {Floats} T @param {T} after @param {{data: ArrayLike<number>}|null} before @returns {T} */
+export const changeOf = (after, before) =>
+  before ? { ...after, data: after.data.map((value, i) => value - before.data[i]) } : after;
 
 const counting = (/** @type {number} */ n) => Array.from({ length: n }, (_, i) => i);
 
@@ -248,7 +254,7 @@ const titleOf = (model, { stack }, { layer }) =>
   t(stacksOf(model).length > 1 ? `ffn.title.${stack}` : "ffn.title", { layer });
 
 /** @param {Shown} shown */
-function stripOf({ ffn, shown, post: { shape }, scale }) {
+function stripOf({ ffn, shown, post: { shape }, scale, before }) {
   const normFirst = ffn.place === "pre";
   const plain = normFirst ? row(mi(ffn.letters), mtext("("), mi("x"), mtext(")")) : mi("x");
   const x = ffn.mixes ? sub(mover(mi("x"), mo("˜")), mi("k")) : plain;
@@ -261,6 +267,6 @@ function stripOf({ ffn, shown, post: { shape }, scale }) {
   const legend = scaleLegend(scale, { number: (value) => number(value, 2) });
   const { name: activation, silences } = activationOf(ffn.activation);
   const key = shown === "post" && !silences ? "ffn.note_post_signed" : `ffn.note_${shown}`;
-  const note = t(key, { n: shape[0], d_ff: integer(shape[1]), activation });
+  const note = t(before ? "ffn.note_difference" : key, { n: shape[0], d_ff: integer(shape[1]), activation });
   return { formula, note: ffn.mixes ? `${note}. ${t("ffn.note_mixes")}` : note, legend };
 }

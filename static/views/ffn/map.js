@@ -104,7 +104,10 @@ function drawPages({ earlier, later, where }, { order, at, first, size, n }, uni
  * The value of a unit on a token, before and after the activation.
  * @param {Shown} shown @param {number} row @param {number} unit
  */
-function pageUnitWords({ pre, post }, row, unit) {
+function pageUnitWords({ pre, post, before: was, shown }, row, unit) {
+  const at = (/** @type {{data: ArrayLike<number>, shape: number[]}} */ { data, shape }) =>
+    significant(data[row * shape[1] + unit]);
+  if (was) return t("ffn.cell_changed", { before: at(was), after: at(shown === "pre" ? pre : post) });
   const [before, after] = [pre, post].map(({ data, shape }) => significant(data[row * shape[1] + unit]));
   return t("ffn.cell", { pre: before, post: after });
 }
