@@ -23,7 +23,7 @@ from chumoku.app.settings import Settings
 Json = dict[str, Any]
 PARTS = (
     *("capture", "generation", "wire", "effects", "page", "river", "explain", "start", "load", "lag", "scaling"),
-    *("peers", "peers_capture", "replicas", "memory", "long"),
+    *("peers", "peers_capture", "replicas", "memory", "long", "rooms"),
 )
 RESULTS = Path(__file__).parent / "results.json"
 

@@ -4,7 +4,7 @@ import { buildFold } from "../../ui/controls.js";
 import { h, keepingFocus, newId, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { button } from "./entrance.js";
-import { ownQuestion, preparedQuestions, YES_NO } from "./questions.js";
+import { lessonNotes, ownQuestion, preparedQuestions, YES_NO } from "./questions.js";
 import { drawVote, votedWords } from "./vote.js";
 
 /**
@@ -82,6 +82,7 @@ export function createAsking(context, { question, screen }, { say, problem }) {
   async function offerQuestions() {
     const state = actions.get();
     const found = await preparedQuestions(context, trace, state).catch(() => []);
+    const notes = await lessonNotes(state).catch(() => "");
     if (room?.question) return;
     const offers = found.map((one, i) => button(`room-ask-${i}`, "room-offer", one.ask, () => ask(one)));
     const ask_ = h("input", {
@@ -102,6 +103,8 @@ export function createAsking(context, { question, screen }, { say, problem }) {
     });
     replace(
       question,
+      notes &&
+        h("p", { class: "room-notes", dataset: { testid: "room-notes" } }, h("b", null, t("room.notes")), " ", notes),
       h("h3", null, t("room.ask_class")),
       offers.length > 0 ? h("div", { class: "room-offers" }, offers) : h("p", { class: "dim" }, t("room.no_offer")),
       buildFold(

@@ -59,6 +59,13 @@ async function ofLesson({ modelOf, actions }, { lesson, lessonStep }) {
   ];
 }
 
+/** The speaker's notes of the lesson's step: for the teacher's eyes. @param {State} state @returns {Promise<string>} */
+export async function lessonNotes({ lesson, lessonStep }) {
+  if (lesson === null) return "";
+  const step = lessonSteps(await fetchLesson(lesson))[lessonStep - 1];
+  return step ? plain(said(step.notes)) : "";
+}
+
 /** The questions of the quiz about these places, each once. @param {Context} context @param {ModelTrace} trace @param {State} state @returns {Prepared[]} */
 function ofQuiz({ actions, modelOf }, trace, state) {
   const model = modelOf(state);
