@@ -41,6 +41,7 @@ PANELS = (
     "next_token",
     "generation",
     "cache",
+    "compared_texts",
     "classes",
     "gap",
     "given",

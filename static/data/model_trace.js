@@ -73,6 +73,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {Floats|null} heads  the weights of all heads of the open layer, float32: [head, query, key]
  * @property {Detail|null} comparedDetail  the same head in the run that this one is compared with: see compare/runs.js
  * @property {Compared|null} compared
+ * @property {Decoded[]|null} comparedNodes  the two texts of the tree that are compared: the logits of the next token, and each head's last row
  * @property {Object<number, Prediction>} predictions  by position: row t predicts token t+1
  * @property {any[]|null} counts  tokens under public encodings; null: not requested, or not in the file
  * @property {(name: string) => Tensor|undefined} tensor  any tap of this run that a view needed: all heads, float32
@@ -97,7 +98,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
 
 /**
  * @param {{key: string, model: any, overview: Overview, attention?: string|null, detail?: Detail|null, detailBefore?: Detail|null,
- *   headRows?: HeadRows|null, heads?: Floats|null, comparedDetail?: Detail|null, compared?: Compared|null, withoutKnockouts?: RunWithoutKnockouts|null, asTrained?: AnswerAsTrained|null, ablations?: Ablations|null, predictions?: Object<number, any>, counts?: any[]|null,
+ *   headRows?: HeadRows|null, heads?: Floats|null, comparedDetail?: Detail|null, compared?: Compared|null, comparedNodes?: Decoded[]|null, withoutKnockouts?: RunWithoutKnockouts|null, asTrained?: AnswerAsTrained|null, ablations?: Ablations|null, predictions?: Object<number, any>, counts?: any[]|null,
  *   tensors?: Map<string, any>, tensorsBefore?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
  * @returns {ModelTrace}
  */
@@ -112,6 +113,7 @@ export function modelTrace({
   comparedDetail = null,
   detailBefore = null,
   compared = null,
+  comparedNodes = null,
   withoutKnockouts = null,
   asTrained = null,
   ablations = null,
@@ -158,6 +160,7 @@ export function modelTrace({
     heads,
     comparedDetail,
     compared,
+    comparedNodes,
     withoutKnockouts,
     asTrained,
     ablations,

@@ -17,8 +17,10 @@ import { predictsTokens } from "../model/description.js";
 import { knockoutsOf, withoutKnockouts } from "../model/interventions.js";
 import { position, rowOf } from "../model/selection.js";
 import { inside, sidesOf } from "../model/sides.js";
+import { comparedNodes, nodeShown } from "../model/written.js";
 import { retrying } from "./ask.js";
 import { QUESTION_WHEN } from "./explain.js";
+import { MANY_LOGITS } from "./traces.js";
 
 /**
  * @import { Side } from "../model/sides.js"
@@ -53,6 +55,7 @@ const KINDS = {
   without_knockouts: { when: "passes", ahead: true }, // the run without its knockouts
   as_trained: { when: "passes", ahead: true }, // what the model answers with the masks and the text as in training
   compared: { when: "last", ahead: true }, // both runs
+  compared_nodes: { when: "passes" }, // two texts of the tree
   ablations: { when: "last" }, // what each head and FFN does for the answer
   code: { when: "head", whileTyping: true }, // of a view
   tensor: { when: "head", ahead: true },
@@ -141,6 +144,13 @@ export function createFetchers(traces, bring, onWait) {
       deliver("as_trained", { asTrained: await answerAsTrained(traces, state, trace) }),
     compared: async (state, trace, deliver) =>
       deliver("compared", { compared: await comparedRuns(traces, state, trace) }),
+    compared_nodes: async (state, { model }, deliver) => {
+      const two = /** @type {number[]} */ (comparedNodes(state));
+      const kinds = /** @type {const} */ (["node_a", "node_b"]);
+      const node = (/** @type {number} */ at, /** @type {number} */ i) =>
+        traces.node({ ...state, padCount: 0, ...nodeShown(state, model, at) }, kinds[i]);
+      deliver("compared_nodes", { comparedNodes: await Promise.all(two.map(node)) });
+    },
     ablations: async (state, trace, deliver) => {
       const none = (/** @type {any} */ error) => ({ start: null, found: [], error: refusal(error).refused });
       deliver("ablations", { ablations: await traces.ablations(state, trace).catch(none) });
@@ -241,9 +251,6 @@ function detailAsTrained(traces, state, { file, model }) {
   if (file !== null || state.padCount > 0 || isTrained(state)) return null;
   return traces.knownDetail(compared({ ...state, against: null }, model).before);
 }
-
-/** For a text whose pictures are pooled, at most this many logits are requested. */
-const MANY_LOGITS = 12_000_000;
 
 /**
  * Both runs as numbers, and what a padded one should equal.

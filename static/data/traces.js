@@ -11,6 +11,7 @@ import {
   alternativesOf,
   detailRequest,
   keyOf,
+  listed,
   openOf,
   overviewRequest,
   partsFor,
@@ -50,6 +51,8 @@ const KEPT = {
   before_logits: 2, // 4 MB
   after_logits: 3,
   alone_logits: 2,
+  node_a: 4, // of the tree of texts
+  node_b: 4,
   counts: 16,
   ablations: 8,
   tensors: 4, // their tensors are kept in bags
@@ -60,6 +63,9 @@ const KEPT = {
   rows: 16, // of 20 tokens 20 KB
   ...Object.fromEntries(Object.keys(QUESTIONS).map((what) => [`explain_${what}`, 8])),
 };
+
+/** The most logits that are requested of a long text or a large vocabulary. */
+export const MANY_LOGITS = 12_000_000;
 
 /** Up to this many tokens, all heads come in float32 when their numbers are shown; longer texts in float16. */
 const FLOAT32_TOKENS = 64;
@@ -214,6 +220,21 @@ export function createTraces(api, { modelNamed, onWait }) {
 
     /** What the overview says without its pictures, of another run. @param {State} state */
     about: (state, kind = "after_weights") => ask(kind, { ...requestOf(state), want: [] }, whole),
+
+    /**
+     * Of a text's last token: each head's row, the most likely next tokens and, if those of all positions are not too many, their logits.
+     * @param {State} state @param {"node_a"|"node_b"} kind
+     */
+    node(state, kind) {
+      const model = modelNamed(state.model);
+      const { logits, writes } = model.description;
+      const { length } = /** @type {number[]} */ (writes === "target" ? state.targetIds : state.ids);
+      const writing = attentionsOf(model).filter((one) => one.queries === writes);
+      const rows = writing.flatMap((one) => one.roles[overviewOf(one) ?? ""]?.taps ?? []);
+      const want = length * model.vocab_size <= MANY_LOGITS ? [logits.tap, ...rows] : rows;
+      const request = { ...requestOf(state), want, queries: [length - 1], dtype: "float32" };
+      return ask(kind, { ...request, predict: listed(state, [length - 1]) }, whole);
+    },
 
     /** The logits of every position, 16 KiB each; a classifier's only row. @param {State} state */
     logits(state, kind = "after_logits") {

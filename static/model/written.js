@@ -1,5 +1,6 @@
 /** The ids that a model writes: what a generation continues (the sentence, or an encoder-decoder's target), and what fills a mask. Pure. */
 
+import { nodeAt, textAt } from "../state/text_tree.js";
 import { offsetOf } from "./compare/runs.js";
 import { attentionOf, writesTarget } from "./description.js";
 import { isContent, namesOf, nameText, tokenLabel, tokenName } from "./labels.js";
@@ -58,6 +59,23 @@ export const queryAt = (state, model, index) => index + offsetOf(state, writingS
 export function showingIds(state, model, ids, nPrompt) {
   const chosen = followsQuery(state, model) ? { query: queryAt(state, model, ids.length - 1), key: null } : {};
   return writesTarget(model) ? { target: null, targetIds: ids, ...chosen } : { ids, nPrompt, ...chosen };
+}
+
+/** The run and the text of a node of the tree of texts. @param {State} state @param {any} model @param {number} at @returns {Partial<State>} */
+export function nodeShown(state, model, at) {
+  const { tree } = state;
+  const { ids, nPrompt } = textAt(tree, at);
+  const { causal = null, interventions = [] } = tree.runs[nodeAt(tree, at).run];
+  return { ...showingIds(state, model, ids, nPrompt), causal, interventions };
+}
+
+/** The two nodes that are compared, if they are of the shown sentence; null: there are none. @param {State} state */
+export function comparedNodes({ tree, model, text, ids }) {
+  const isHere = (/** @type {number} */ at) => {
+    const run = tree.runs[nodeAt(tree, at).run];
+    return run.model === model && [text, ids?.join(".")].includes(run.text);
+  };
+  return tree.pair.length === 2 && tree.pair.every(isHere) ? tree.pair : null;
 }
 
 /**

@@ -20,6 +20,7 @@ import {
 import { cachedAttention, crossAttention, keyTaps } from "../model/kv_cache.js";
 import { tensorNeeds } from "../model/taps.js";
 import { sameModel, snapshotsOf } from "../model/trainings.js";
+import { comparedNodes } from "../model/written.js";
 import { openFfn } from "./ffn/data.js";
 import labels from "./heads/labels.js";
 import inspector from "./inspector/inspector.js";
@@ -229,9 +230,19 @@ const nextToken = {
   id: "next_token",
   frame: { place: "drawer", className: "panel next", title: "next.title" },
   has: predictsTokens,
-  shown: inDrawer("generation"),
+  shown: (state) => inDrawer("generation")(state) && !comparedTexts.shown?.(state),
   needs: ["prediction"],
   ...lazily(() => import("./next_token.js")),
+};
+
+/** Two texts of the tree side by side. @type {Panel} */
+const comparedTexts = {
+  id: "compared_texts",
+  frame: { place: "drawer", className: "panel compared-texts", title: "pair.title" },
+  has: predictsTokens,
+  shown: (state) => state.drawer === "generation" && state.file === null && comparedNodes(state) !== null,
+  needs: ["compared_nodes"],
+  ...lazily(() => import("./generation/pair.js")),
 };
 
 /** Which heads the answer needs: each is switched off once. Measured while it is open. @type {Panel} */
@@ -257,5 +268,5 @@ const roles = { ...labels, shown: inDrawer("labels") };
 /** In this order within each place of the page. @type {Panel[]} */
 export const PANELS = [
   ...[dock, besidePicker, beside, trainingSnapshots, rank, roles, inspector, classes, fillMask, headAnswer, ffnUnits],
-  ...[compare, batch, effectiveKeys, generation, cache, nextToken],
+  ...[compare, batch, effectiveKeys, generation, cache, comparedTexts, nextToken],
 ];

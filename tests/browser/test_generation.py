@@ -568,6 +568,57 @@ def test_ten_ways_on_are_the_models_own_and_are_undone_at_once(
     expect(page.get_by_test_id("tree-node")).to_have_count(1)
 
 
+def test_two_texts_are_compared_with_the_models_own_numbers(
+    page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
+) -> None:
+    n = len(prompt)
+    show(page, text)
+    press(page, "step", n + 1)
+    first = ids_of(page)
+    press(page, "back", n)
+    bars_of(page).nth(4).click()
+    settled(page, n + 1)
+    second = ids_of(page)
+    for at in (0, 1):
+        ends(page).nth(at).click()
+    expect(page.get_by_test_id("pair-kl")).to_be_visible()
+    names = ["logits", f"layers.{LAYER}.attn.pattern"]
+    runs = [trace(checkpoint, ids, names).tensors for ids in (first, second)]
+    logits = np.stack([run["logits"][-1].double().numpy() for run in runs])
+    logits[:, checkpoint.tokenizer.pad_id] = -np.inf
+    p, q = np.exp(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
+    kept = p > 0
+    kl = [float((a[kept] * np.log2(a[kept] / b[kept])).sum()) for a, b in ((p, q), (q, p))]
+    shown = (
+        page.get_by_test_id("pair-kl").locator("b").evaluate_all("all => all.map((one) => Number(one.dataset.value))")
+    )
+    assert shown == pytest.approx(kl, abs=1e-4)
+    rows = (
+        page.get_by_test_id("pair-next")
+        .locator(".pair-row")
+        .evaluate_all("all => all.map((one) => ({...one.dataset}))")
+    )
+    assert len(rows) >= 4
+    for row in rows:
+        assert [float(row["a"]), float(row["b"])] == pytest.approx([p[int(row["id"])], q[int(row["id"])]], abs=1e-5)
+    looks = page.get_by_test_id("pair-looks").locator(".pair-row").first
+    most = max(run[names[1]][HEAD, -1].max() for run in runs)
+    assert max(float(looks.get_attribute(f"data-{one}") or 0) for one in "ab") == pytest.approx(float(most), abs=1e-5)
+    page.get_by_test_id("pair-clear").click()
+    expect(page.get_by_test_id("next-where")).to_be_visible()
+
+    # A file brings back what was pruned.
+    with page.expect_download() as saving:
+        page.get_by_test_id("tree-save").click()
+    page.get_by_test_id("tree-prune").click()
+    settled(page, n)
+    expect(ends(page)).to_have_count(1)
+    page.get_by_test_id("tree-file").set_input_files(saving.value.path())
+    settled(page, n + 1)
+    expect(ends(page)).to_have_count(2)
+    assert ids_of(page) == second
+
+
 def test_a_reload_goes_on_from_the_text_and_the_tree(page: "Page", text: str, prompt: list[int]) -> None:
     """No token is lost or drawn again, and how each was drawn is still known."""
     n = len(prompt)

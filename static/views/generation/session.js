@@ -7,13 +7,13 @@ import { requestOf } from "../../data/request.js";
 import { offsetOf } from "../../model/compare/runs.js";
 import { writesTarget } from "../../model/description.js";
 import { rowOf } from "../../model/selection.js";
-import { followsQuery, showingIds, writingSide } from "../../model/written.js";
-import { allFrom, find, merged, nodeAt, sameSentence, textAt, visited, wayTo } from "../../state/text_tree.js";
+import { followsQuery, nodeShown, showingIds, writingSide } from "../../model/written.js";
+import { allFrom, find, merged, nodeAt, sameSentence, visited, wayTo } from "../../state/text_tree.js";
 import { folded, grownBy, picked, pruned, renamed, undone } from "../../state/tree_changes.js";
 
 /**
  * @import { ModelTrace, Prediction } from "../../data/model_trace.js"
- * @import { Patch, State } from "../../state/store.js"
+ * @import { State } from "../../state/store.js"
  * @import { TextTree, Told, WritingRun } from "../../state/text_tree.js"
  * @import { Actions } from "../view.js"
  */
@@ -98,11 +98,11 @@ export function createSession(actions) {
     return visited(tree, run, path, (i) => of(run, path.ids.slice(0, i + 1)), strict).tree;
   }
 
-  /** Show other ids, with the last of them as the query. @param {number[]} ids @param {number} nPrompt @param {Patch} [more] */
-  function show(ids, nPrompt, more) {
+  /** Show other ids, with the last of them as the query. @param {number[]} ids @param {number} nPrompt */
+  function show(ids, nPrompt) {
     const now = path();
     const tree = now ? treeWith({ ...now, ids, nPrompt, given: false }) : actions.get().tree;
-    actions.set({ ...showingIds(actions.get(), trace?.model, ids, nPrompt), tree, ...more });
+    actions.set({ ...showingIds(actions.get(), trace?.model, ids, nPrompt), tree });
   }
 
   /** The place of the page in the tree; -1: nothing was written yet. */
@@ -162,10 +162,8 @@ export function createSession(actions) {
     /** @param {number} at  of the tree, which brings its run */
     goTo(at) {
       const { tree } = actions.get();
-      const { ids, nPrompt } = textAt(tree, at);
-      const { causal = null, interventions = [] } = tree.runs[nodeAt(tree, at).run];
       const tip = wayTo(tree, tree.tip).includes(at) ? tree.tip : at;
-      show(ids, nPrompt, { causal, interventions, tree: { ...tree, tip } });
+      actions.set({ ...nodeShown(actions.get(), trace?.model, at), tree: { ...tree, tip } });
     },
     /** Without this branch; the page leaves it. @param {number} at */
     prune(at) {
@@ -182,8 +180,14 @@ export function createSession(actions) {
     /** Texts that another request wrote from here. @param {Path} path @param {{ids: number[], told: Told}[]} texts */
     grow: (path, texts) => actions.set({ tree: grownBy(actions.get().tree, runOf(path), path, texts) }),
     undo: () => actions.set({ tree: undone(actions.get().tree) }),
-    /** What a file or another request has. @param {TextTree} other */
-    add: (other) => actions.set({ tree: merged(actions.get().tree, other) }),
+    /** What a file has, and its end, if its model is the page's: another one reads the sentence. @param {TextTree} other */
+    add(other) {
+      const tree = merged(actions.get().tree, other);
+      const { model, text } = tree.runs[nodeAt(tree, tree.tip).run];
+      const end =
+        model === trace?.model.name ? nodeShown({ ...actions.get(), tree }, trace?.model, tree.tip) : { ids: null };
+      actions.set({ model, text, tree, ...end });
+    },
 
     /** The undone ids of the path, oldest first. @returns {number[]} */
     undone() {

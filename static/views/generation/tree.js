@@ -16,7 +16,7 @@ import { columnEnds, neighbour, placedFrom } from "./tree_layout.js";
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { State } from "../../state/store.js"
- * @import { TextTree } from "../../state/text_tree.js"
+ * @import { TextTree, WritingRun } from "../../state/text_tree.js"
  * @import { Actions } from "../view.js"
  * @import { Player } from "./buttons.js"
  * @import { Session } from "./session.js"
@@ -151,20 +151,22 @@ function labelOf({ session, tree }, at) {
 /** Of its label, in pixels. @param {Picture} picture @param {Placed} one */
 function roomOf(picture, one) {
   const size = 14 * picture.zoom;
-  const edit = one.edited === null ? 0 : widthOf(editOf(picture, one.edited), size * 0.86, "--font");
+  const edit = one.edited === null ? 0 : widthOf(`100 %  ${editOf(picture, one.edited)}`, size * 0.86, "--font", 500);
   const label = widthOf(labelOf(picture, one.at), size, "--font", 700);
   return Math.max(label, edit) + (SIZE.around + (one.row > 0 && one.column ? SIZE.bend : 0)) * picture.zoom;
 }
 
-/** How the run differs that begins at a node: "head 5·5 off". @param {Picture} picture @param {number} at */
-function editOf({ tree, trace }, at) {
-  const { interventions = [], causal } = tree.runs[nodeAt(tree, at).run];
+/** How a run differs from the plain one: "head 5·5 off". @param {WritingRun} run @param {ModelTrace|null} trace */
+export function editWords({ interventions = [], causal }, trace) {
   if (!trace) return "";
   const groups = groupsOf({ interventions, paused: [] }, trace.model);
   const words = groups.map((group) => plainText(groupWords(group, trace, trace.model)));
   if (causal === false) words.push(t("compare.run.causal_off"));
   return words.join(t("compare.comma")) || t("tree.unedited");
 }
+
+/** @param {Picture} picture @param {number} at  where another run begins */
+const editOf = ({ tree, trace }, at) => editWords(tree.runs[nodeAt(tree, at).run], trace);
 
 /** Where an edge begins and ends. @param {Picture} picture @param {Placed} one */
 function edgeOf({ all, ends, zoom }, one) {
@@ -219,9 +221,13 @@ function itemOf(picture, one, go) {
   const about = isRoot ? t("tree.root", { n: node.ids.length }) : aboutOf(picture, one);
   const share = node.p !== undefined && zoom / typeScale() >= LEAST_SHARES ? briefPercent(node.p) : "";
   const content = [
-    one.edited !== null && h("small", { class: "edit" }, editOf(picture, one.edited)),
     h("span", { class: "text" }, labelOf(picture, one.at)),
-    h("span", { class: "share-said" }, share),
+    h(
+      "span",
+      { class: "share-said" },
+      share,
+      one.edited !== null && h("span", { class: "edit" }, ` ${editOf(picture, one.edited)}`),
+    ),
   ];
   const attrs = {
     ...{ type: "button", role: "treeitem", class: isRoot ? "root" : way.includes(one.at) ? "shown" : null },

@@ -1,8 +1,10 @@
 /** What can be done with the tree of texts: name, collapse and prune a branch, undo, write ten ways on, save it and open it. */
 
-import { nodeAt } from "../../state/text_tree.js";
+import { treeIn } from "../../state/page_fields.js";
+import { compact, nodeAt, wayTo } from "../../state/text_tree.js";
 import { h, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { saveText } from "../../ui/save.js";
 
 /**
  * @import { State } from "../../state/store.js"
@@ -42,6 +44,7 @@ export function createTreeTools(session, actions, zooms, more) {
   const prune = button("prune", () => session.prune(session.here()));
   const fold = button("fold", () => session.fold(session.here(), !nodeAt(actions.get().tree, session.here()).folded));
   const undo = button("undo", () => session.undo());
+  const file = createTreeFile(session, actions);
   const node = h(
     "div",
     { class: "tree-tools", role: "group", "aria-label": t("tree.tools") },
@@ -52,6 +55,7 @@ export function createTreeTools(session, actions, zooms, more) {
     prune,
     undo,
     h("span", { class: "grow" }),
+    file.nodes,
     zooms,
   );
   return {
@@ -61,6 +65,7 @@ export function createTreeTools(session, actions, zooms, more) {
       const at = session.here();
       const one = at < 0 ? null : nodeAt(tree, at);
       for (const each of [pick, field, prune, fold, undo, ...zooms]) each.hidden = one === null;
+      file.save.hidden = one === null;
       undo.hidden = tree.past.length === 0;
       if (!one) return;
       const chosen = tree.pair.includes(at);
@@ -70,4 +75,51 @@ export function createTreeTools(session, actions, zooms, more) {
       setText(fold, t(one.folded ? "tree.open" : "tree.fold"));
     },
   };
+}
+
+// As a file: larger than a link may be, and for another browser.
+
+/** Bytes of the largest file that is read: of the most nodes, with the longest names. */
+const LARGEST = 5e6;
+
+/** @param {Session} session @param {Actions} actions */
+function createTreeFile(session, actions) {
+  const said = h("span", { class: "dim", role: "alert", dataset: { testid: "tree-file-said" } });
+  const input = h("input", { type: "file", accept: ".json", hidden: true, dataset: { testid: "tree-file" } });
+  /** @param {string} name @param {() => void} click */
+  const button = (name, click) => {
+    const attrs = { class: "btn", type: "button", title: t(`tree.${name}_about`), dataset: { testid: `tree-${name}` } };
+    return h("button", { ...attrs, on: { click } }, t(`tree.${name}`));
+  };
+  const save = button("save", () => {
+    const { tree, model } = actions.get();
+    const own = compact(tree, [wayTo(tree, session.here())[0]]);
+    saveText(JSON.stringify({ chumoku: "tree", version: 1, tree: own }), "application/json", `tree-${model}.json`);
+  });
+  input.addEventListener("change", async () => {
+    const [file] = input.files ?? [];
+    const problem = file && (await problemOf(file, session, actions));
+    setText(said, problem ? t(`tree.file_${problem}`) : "");
+    input.value = ""; // the same file may be chosen again
+  });
+  return { nodes: [said, save, button("load", () => input.click()), input], save };
+}
+
+/** Adds a file's tree and goes to its end; or why not. @param {File} file @param {Session} session @param {Actions} actions @returns {Promise<"bad"|"no_model"|null>} */
+async function problemOf(file, session, actions) {
+  const tree = file.size <= LARGEST ? treeOf(await file.text()) : undefined;
+  if (!tree || tree.tip < 0) return "bad";
+  const { model } = tree.runs[nodeAt(tree, tree.tip).run];
+  if (!actions.models.some(({ name }) => name === model)) return "no_model";
+  session.add(tree);
+  return null;
+}
+
+/** @param {string} json */
+function treeOf(json) {
+  try {
+    return treeIn(JSON.parse(json)?.tree);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,0 +1,181 @@
+/**
+ * Two nodes of the tree of texts side by side: their texts, what could come next, how far the two distributions are apart, and what
+ * the last token of each attends to in the open head.
+ */
+
+import { klBits, logSoftmax } from "../../model/compare/measure.js";
+import { attentionOf, attentionsOf, overviewOf, tapOf } from "../../model/description.js";
+import { namesOf, nameText, textOf, tokenName } from "../../model/labels.js";
+import { sharedLength } from "../../model/selection.js";
+import { comparedNodes, nodeShown } from "../../model/written.js";
+import { patchBetween, runOf } from "../../state/run.js";
+import { nodeAt } from "../../state/text_tree.js";
+import { h, perRoot, replace } from "../../ui/dom.js";
+import { number, percent } from "../../ui/format.js";
+import { headWords } from "../../ui/heads.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { writerOf } from "./player.js";
+import { editWords } from "./tree.js";
+
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Decoded } from "../../data/wire.js"
+ * @import { Token } from "../../model/labels.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions, Draw } from "../view.js"
+ */
+
+/** How many tokens of what both begin with are written out; how many tokens and keys are listed, of each text and of both. */
+const [COMMON, EACH, LISTED] = [4, 4, 6];
+
+/** @typedef {{tokens: Token[], likely: any[], logP: Float64Array|null, row: Float32Array|null}} Node  `row`: of the last token in the open head */
+
+const elementsOf = perRoot((root) => {
+  const texts = h("div", { class: "pair-texts" });
+  const next = h("div", { class: "pair-rows", dataset: { testid: "pair-next" } });
+  const apart = h("p", { dataset: { testid: "pair-kl" } });
+  const where = h("h3");
+  const looks = h("div", { class: "pair-rows", dataset: { testid: "pair-looks" } });
+  const tools = h("div", { class: "tree-tools" });
+  replace(root, h("h2", null, t("pair.title")), texts, h("h3", null, t("pair.next")), next, apart, where, looks, tools);
+  return { texts, next, apart, where, looks, tools };
+});
+
+/** @type {Draw} */
+export function draw(root, trace, state, actions) {
+  const parts = elementsOf(root);
+  const two = /** @type {number[]} */ (comparedNodes(state));
+  const open = openIn(trace, state);
+  const [a, b] = /** @type {Decoded[]} */ (trace.comparedNodes).map((answer) => nodeOf(answer, trace, open));
+  const common = sharedLength(...ids(a, b));
+  const runs = two.map((at) => state.tree.runs[nodeAt(state.tree, at).run]);
+  const edits =
+    JSON.stringify(runs[0]) === JSON.stringify(runs[1]) ? ["", ""] : runs.map((run) => editWords(run, trace));
+  replace(
+    parts.texts,
+    [a, b].map((one, i) => textLine(i, one, common, edits[i])),
+  );
+  replace(parts.next, nextRows(a, b));
+  replace(parts.apart, apartWords(a, b));
+  parts.where.hidden = parts.looks.hidden = !open || !a.row || !b.row;
+  if (open && !parts.looks.hidden) {
+    replace(parts.where, t("pair.looks", { of: headWords(trace.model, open) }));
+    replace(parts.looks, lookRows(a, b, common));
+  }
+  replace(parts.tools, toolsOf(trace, state, actions, two));
+}
+
+/** @param {...Node} nodes @returns {[number[], number[]]} */
+const ids = (...nodes) => /** @type {any} */ (nodes.map(({ tokens }) => tokens.map(({ id }) => id)));
+
+/** The open head, if its queries are what is written; otherwise the same head of the last attention that has them. @param {ModelTrace} trace @param {State} state */
+function openIn({ model, attention }, { layer, head }) {
+  const { writes } = model.description;
+  const writing = attentionsOf(model).filter((one) => one.queries === writes && overviewOf(one));
+  const one = writing.includes(attention) ? attention : writing.at(-1);
+  return one
+    ? { attention: one.id, layer: Math.min(layer, one.n_layer - 1), head: Math.min(head, one.n_head - 1) }
+    : null;
+}
+
+/** @param {Decoded} answer @param {ModelTrace} trace @param {ReturnType<typeof openIn>} open @returns {Node} */
+function nodeOf({ meta, tensors }, { model }, open) {
+  const { logits, writes } = model.description;
+  const all = tensors[logits.tap];
+  const last = all && /** @type {Float32Array} */ (all.data).subarray(-model.vocab_size);
+  const attention = open && attentionOf(model, open.attention);
+  const rows = attention && tensors[tapOf(attention, open.layer, overviewOf(attention) ?? "")];
+  const size = rows?.shape.at(-1) ?? 0;
+  return {
+    tokens: writes === "target" ? meta.target_tokens : meta.tokens,
+    likely: meta.predictions[0].candidates,
+    logP: last ? logSoftmax(last, model.never_sampled) : null,
+    row:
+      rows && open ? /** @type {Float32Array} */ (rows.data).subarray(open.head * size, (open.head + 1) * size) : null,
+  };
+}
+
+/** "A … red car and said": what only this text has is bold. @param {number} i @param {Node} node @param {number} common @param {string} edit */
+function textLine(i, { tokens }, common, edit) {
+  const before = textOf(tokens.slice(Math.max(0, common - COMMON), common));
+  const own = h("b", null, textOf(tokens.slice(common)));
+  const words = h("span", { translate: "no" }, common > COMMON ? "… " : "", before.replace(/^\s/, ""), own);
+  const badge = h("b", { class: `pair-badge ${"ab"[i]}` }, "AB"[i]);
+  const run = edit && h("small", { class: "edit" }, ` ${edit}`);
+  return h("p", { dataset: { testid: `pair-${"ab"[i]}` } }, badge, " ", words, run);
+}
+
+/** @typedef {{name: string, a: number|null, b: number|null, id?: number}} Row  null: this text does not have it */
+
+/** The strongest in both, the strongest first. @param {Row[]} rows */
+const strongest = (rows) => rows.sort((x, y) => (y.a ?? 0) + (y.b ?? 0) - (x.a ?? 0) - (x.b ?? 0)).slice(0, LISTED);
+
+/** The most likely next tokens of both, with the model's own probabilities. @param {Node} a @param {Node} b */
+function nextRows(a, b) {
+  const known = new Map([...a.likely, ...b.likely].map((one) => [one.id, one]));
+  const share = (/** @type {Node} */ { logP, likely }, /** @type {number} */ id) =>
+    logP ? Math.exp(logP[id]) : (likely.find((one) => one.id === id)?.before ?? null);
+  const rows = [...new Set([...a.likely.slice(0, EACH), ...b.likely.slice(0, EACH)].map(({ id }) => id))];
+  return strongest(rows.map((id) => ({ name: tokenName(known.get(id)), a: share(a, id), b: share(b, id), id }))).map(
+    rowOf,
+  );
+}
+
+/** How far the two distributions are apart, over the whole vocabulary. @param {Node} a @param {Node} b */
+function apartWords({ logP: p }, { logP: q }) {
+  if (!p || !q) return t("pair.many");
+  const bits = (/** @type {number} */ value) => h("b", { class: "mono", dataset: { value } }, number(value, 3));
+  return phrase("pair.kl", { ab: bits(klBits(p, q)), ba: bits(klBits(q, p)) });
+}
+
+/** @param {ArrayLike<number>} row @returns {number[]} the keys with the largest weights */
+const mostIn = (row) =>
+  Array.from(row, (_, key) => key)
+    .sort((x, y) => row[y] - row[x])
+    .slice(0, EACH);
+
+/** The keys that the last tokens attend to most; what both texts begin with is one row. @param {Node} a @param {Node} b @param {number} common */
+function lookRows(a, b, common) {
+  const [p, q] = [/** @type {Float32Array} */ (a.row), /** @type {Float32Array} */ (b.row)];
+  const [first, second] = [a, b].map(({ tokens }) => namesOf(tokens).map(nameText));
+  const [ofA, ofB] = [mostIn(p), mostIn(q)];
+  const both = [...new Set([...ofA, ...ofB])].filter((key) => key < common);
+  const own = (/** @type {number} */ key) => key >= common;
+  return strongest([
+    ...both.map((key) => ({ name: first[key], a: p[key], b: q[key] })),
+    ...ofA.filter(own).map((key) => ({ name: first[key], a: p[key], b: null })),
+    ...ofB.filter(own).map((key) => ({ name: second[key], a: null, b: q[key] })),
+  ]).map(rowOf);
+}
+
+/** A name, and a bar and a number for each text. @param {Row} row */
+function rowOf({ name, a, b, id }) {
+  const bar = (/** @type {number|null} */ share, /** @type {string} */ of) =>
+    h("u", { class: of, "aria-hidden": true }, h("s", { style: { width: `${100 * (share ?? 0)}%` } }));
+  const said = (/** @type {number|null} */ share) => h("span", null, share === null ? "–" : percent(share, 1));
+  const data = { a: a ?? "", b: b ?? "", ...(id !== undefined && { id }) };
+  return h(
+    "div",
+    { class: "pair-row", dataset: data },
+    h("span", { class: "name", translate: "no" }, name),
+    h("span", { class: "bars" }, bar(a, "a"), bar(b, "b")),
+    h("span", { class: "figures" }, said(a), said(b)),
+  );
+}
+
+/** @param {ModelTrace} trace @param {State} state @param {Actions} actions @param {number[]} two */
+function toolsOf({ model }, state, actions, two) {
+  const { session } = writerOf(actions);
+  const [a, b] = two.map((at) => nodeShown(state, model, at));
+  const compare = () => {
+    const against = patchBetween(runOf({ ...state, ...a }), runOf({ ...state, ...b }));
+    actions.set({ ...a, against, compare: true, drawer: null });
+  };
+  const clear = () => two.forEach((at) => session.pick(at));
+  /** @param {string} name @param {() => void} click */
+  const button = (name, click) => {
+    const attrs = { class: "btn", type: "button", title: t(`pair.${name}_about`), dataset: { testid: `pair-${name}` } };
+    return h("button", { ...attrs, on: { click } }, t(`pair.${name}`));
+  };
+  return [button("runs", compare), button("clear", clear)];
+}
