@@ -78,7 +78,7 @@ export function mirrorUrl(store, declared, start = () => null) {
     const link = long.shortened(linkOf(state, declared));
     const stands = new URL(link, location.href).href === location.href; // to write it again takes a millisecond or two
     if (how === "pushState" || !stands) history[how](null, "", link);
-    if (state.tree !== keptLast) keepTree(state.tree);
+    if (state.tree !== keptLast && state.lesson === null) keepTree(state.tree); // a lesson begins anew
     keptLast = state.tree;
   };
 

@@ -78,7 +78,7 @@ export const loadedOf = ({ examples }, models) =>
  * @param {Declared[]} declared  by the views @returns {Patch}
  */
 export function examplePatch({ see, claim, at_least, viewState, ...opened }, declared) {
-  const { theme, type, lang, file, quiz, ...fresh } = DEFAULTS; // everything except the reader's settings
+  const { theme, type, lang, file, quiz, tree, ...fresh } = DEFAULTS; // everything except the reader's settings and texts
   return { ...fresh, ...opened, viewState: freshViewState(declared, viewState) };
 }
 

@@ -12,7 +12,20 @@ from tests.browser.shared_page import FOLLOW
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+PROMPT = [1591, 1297, 330, 1063, 736, 13, 710, 296, 786, 13, 1462, 643, 261, 1063]
 STORY = "text=Tom lost his red car. Tom was sad. Mom found the red"
+WRITTEN = (
+    "run=" + quote(json.dumps({"model": "stories-gpt", "input": {"token_ids": [*PROMPT, 736, 269, 713]}}))
+    + f"&{STORY}&tree=-1*0*{'.'.join(map(str, PROMPT))}*0_0*0*736*4*0.97*1*0.54*7*0_1*0*269*4*0.62*0.76*0.62*7*0"
+    "_2*0*868*4*0.15*0.2*0.62*7*0*happy%20end_2*0*713*5*0.05*0.06_1*1**1_5*1*311*4*0.4*0.4*0.4*7*0__"
+    + quote(json.dumps({
+        "runs": [{"model": "stories-gpt", "text": STORY[5:], **edit} for edit in ({}, {"causal": False})],
+        "settings": [{"temperature": 0.8}],
+        "words": {"736": " car", "269": " and", "868": " gave", "713": " put", "311": " it"},
+        "tip": 4,
+        "pair": [3, 4],
+    }))
+)  # fmt: skip
 CAT = "text=The cat sat."
 REVIEW = "text=The story is thin, but the actors are wonderful."
 SOLD = "text=She sold her car yesterday."
@@ -28,6 +41,7 @@ STATES = {
     "head": f"view=attention&layer=3&head=2&query=3&key=1#{STORY}",
     "unmasked": f"view=attention&compare=on&pad=2#{STORY}",
     "branches": f"view=model&drawer=generation#{STORY}",
+    "tree": f"view=model&prompt=14&drawer=generation#{WRITTEN}",
     "roles": f"view=attention&drawer=labels#{STORY}",
     "ranked": f"view=model&drawer=rank#{STORY}",
     "keys": f"view=model&layer=5&head=5&drawer=rank&rank.shows=keys#{STORY}",

@@ -140,6 +140,17 @@ def test_axe_on_generated_tokens(page: "Page") -> None:
     page.get_by_test_id("token").last.click()
     settled(page)
     assert serious_in_both_themes(page, ".sentence", "[data-panel=generation]", "[data-panel=next_token]") == []
+    page.get_by_test_id("gen-back").click()
+    settled(page)
+    page.locator("[data-panel=next_token]").get_by_test_id("candidate").nth(4).click()
+    ends = page.get_by_test_id("tree-end")
+    expect(ends).to_have_count(2)
+    settled(page)
+    for at in (0, 1):
+        ends.nth(at).click()
+    expect(page.get_by_test_id("pair-kl")).to_be_visible()
+    settled(page)
+    assert serious_in_both_themes(page, "[data-panel=generation]", "[data-panel=compared_texts]") == []
 
 
 def test_axe_on_a_phone_and_with_large_type(open_page: "Callable[..., Page]") -> None:

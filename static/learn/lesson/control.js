@@ -134,9 +134,9 @@ export function createOutside({ examples, declared }) {
   let before = null;
 
   /** The state after a lesson that a link has opened: what it shows stays open. @param {State} state @returns {State} */
-  function asShown({ model, text, theme, type, lang }) {
+  function asShown({ model, text, theme, type, lang, tree }) {
     const head = firstHead(examples, model ?? "");
-    return { ...DEFAULTS, ...head, model, text, theme, type, lang };
+    return { ...DEFAULTS, ...head, model, text, theme, type, lang, tree };
   }
 
   return {

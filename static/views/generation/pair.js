@@ -15,7 +15,7 @@ import { number, percent } from "../../ui/format.js";
 import { headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { writerOf } from "./player.js";
-import { editWords } from "./tree.js";
+import { editWords } from "./tree_picture.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"

@@ -3,34 +3,29 @@
  * node; two nodes can be chosen to be compared.
  */
 
-import { typeScale, widthOf } from "../../chart/theme.js";
-import { groupsOf } from "../../model/edits.js";
-import { tokenLabel, tokenName } from "../../model/labels.js";
+import { typeScale } from "../../chart/theme.js";
+import { tokenName } from "../../model/labels.js";
 import { nodeAt, textAt, wayTo } from "../../state/text_tree.js";
-import { h, keepingFocus, plainText, replace, svg, update } from "../../ui/dom.js";
+import { h, keepingFocus, replace, svg, update } from "../../ui/dom.js";
 import { briefPercent, number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { groupWords } from "../edits.js";
-import { columnEnds, neighbour, placedFrom } from "./tree_layout.js";
+import { neighbour } from "./tree_layout.js";
+import { edgeOf, editOf, labelOf, pictureOf, SIZE } from "./tree_picture.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { State } from "../../state/store.js"
- * @import { TextTree, WritingRun } from "../../state/text_tree.js"
+ * @import { TextTree } from "../../state/text_tree.js"
  * @import { Actions } from "../view.js"
  * @import { Player } from "./buttons.js"
  * @import { Session } from "./session.js"
  * @import { Placed } from "./tree_layout.js"
+ * @import { Picture } from "./tree_picture.js"
  */
 
-/** Pixels at zoom 1: a row, from its top to the edge, the bend of a fork, room around a label, a column at least, after the last. */
-const SIZE = { row: 54, line: 26, bend: 22, around: 18, column: 62, after: 150, root: 190 };
 const ZOOMS = [0.8, 1, 1.25, 1.6];
 /** Below this, probabilities would be smaller than what can be read. */
 const LEAST_SHARES = 1;
-/** How many tokens of the prompt stand before the tree. */
-const TAIL = 3;
-
 /** @param {Session} session @param {Player} player @param {Actions} actions */
 export function createTree(session, player, actions) {
   let zoom = 1;
@@ -89,46 +84,32 @@ export function createTree(session, player, actions) {
     scroll.dataset.ids = session.path()?.ids.join(".") ?? ""; // what is written, for tests
     scroll.hidden = here < 0;
     empty.hidden = here >= 0;
-    ZOOMS.forEach((one, i) => {
-      if (one === zoom)
-        zooms.forEach((button, side) =>
-          update(button, { "aria-disabled": ZOOMS[i + (side ? 1 : -1)] ? null : "true" }),
-        );
-    });
+    const at = ZOOMS.indexOf(zoom);
+    zooms.forEach((button, up) => update(button, { "aria-disabled": ZOOMS[at + (up ? 1 : -1)] ? null : "true" }));
     if (here < 0) {
-      drawn = "";
+      known = null;
       return [edges, items, marks].forEach((part) => replace(part));
     }
-    const content = JSON.stringify([
-      tree,
-      here,
-      zoom,
-      typeScale(),
-      wayTo(tree, here).map((at) => nodeAt(tree, at).ids.map(session.word)),
-    ]);
-    if (content === drawn) return;
-    drawn = content;
-    known = tree;
-    all = placedFrom(tree, wayTo(tree, here));
-    const picture = { session, tree, here, all, zoom: zoom * typeScale(), trace, ends: /** @type {number[]} */ ([]) };
-    picture.ends = columnEnds(all, (one) => roomOf(picture, one), SIZE.column * picture.zoom);
-    const rows = 1 + Math.max(...all.map(({ row }) => row));
-    const size = {
-      width: picture.ends[picture.ends.length - 1] + SIZE.after * picture.zoom,
-      height: (rows * SIZE.row + 8) * picture.zoom,
-    };
-    update(canvas, { style: { width: `${size.width}px`, height: `${size.height}px`, "--zoom": zoom } });
-    update(edges, { viewBox: `0 0 ${size.width} ${size.height}`, width: size.width, height: size.height });
+    const words = wayTo(tree, here).map((one) => nodeAt(tree, one).ids.map(session.word));
+    const content = JSON.stringify([here, zoom, typeScale(), words]);
+    if (tree === known && content === drawn) return;
+    [known, drawn] = [tree, content];
+    paint(here, trace);
+  }
+
+  /** @param {number} here @param {ModelTrace|null} trace */
+  function paint(here, trace) {
+    const tree = /** @type {TextTree} */ (known);
+    const picture = pictureOf({ session, tree, here, trace, zoom: zoom * typeScale() });
+    ({ all } = picture);
+    const { width, height } = picture;
+    update(canvas, { style: { width: `${width}px`, height: `${height}px`, "--zoom": zoom } });
+    update(edges, { viewBox: `0 0 ${width} ${height}`, width, height });
     replace(edges, edgesOf(picture));
+    const [buttons, more] = [all.map((one) => itemOf(picture, one, go)), all.flatMap((one) => marksOf(picture, one))];
     keepingFocus(scroll, () => {
-      replace(
-        items,
-        all.map((one) => itemOf(picture, one, go)),
-      );
-      replace(
-        marks,
-        all.flatMap((one) => marksOf(picture, one)),
-      );
+      replace(items, buttons);
+      replace(marks, more);
     });
     const row = items.querySelector('[aria-current="true"]');
     if (row) bringIntoView(scroll, /** @type {HTMLElement} */ (row), SIZE.after * picture.zoom);
@@ -137,54 +118,9 @@ export function createTree(session, player, actions) {
   return { node: h("div", { class: "tree" }, empty, scroll), zooms, draw };
 }
 
-/**
- * @typedef {{session: Session, tree: TextTree, here: number, all: Placed[], zoom: number, trace: ModelTrace|null, ends: number[]}} Picture
- */
-
-/** @param {Picture} picture @param {number} at  of the beginning, the end of its text */
-function labelOf({ session, tree }, at) {
-  const { ids, up } = nodeAt(tree, at);
-  const labels = ids.slice(-TAIL).map((id) => tokenLabel(session.word(id)).replace(/^·(?=.)/, ""));
-  return up < 0 ? `${ids.length > TAIL ? "… " : ""}${labels.join(" ")}` : labels.join("");
-}
-
-/** Of its label, in pixels. @param {Picture} picture @param {Placed} one */
-function roomOf(picture, one) {
-  const size = 14 * picture.zoom;
-  const edit = one.edited === null ? 0 : widthOf(`100 %  ${editOf(picture, one.edited)}`, size * 0.86, "--font", 500);
-  const label = widthOf(labelOf(picture, one.at), size, "--font", 700);
-  return Math.max(label, edit) + (SIZE.around + (one.row > 0 && one.column ? SIZE.bend : 0)) * picture.zoom;
-}
-
-/** How a run differs from the plain one: "head 5·5 off". @param {WritingRun} run @param {ModelTrace|null} trace */
-export function editWords({ interventions = [], causal }, trace) {
-  if (!trace) return "";
-  const groups = groupsOf({ interventions, paused: [] }, trace.model);
-  const words = groups.map((group) => plainText(groupWords(group, trace, trace.model)));
-  if (causal === false) words.push(t("compare.run.causal_off"));
-  return words.join(t("compare.comma")) || t("tree.unedited");
-}
-
-/** @param {Picture} picture @param {number} at  where another run begins */
-const editOf = ({ tree, trace }, at) => editWords(tree.runs[nodeAt(tree, at).run], trace);
-
-/** Where an edge begins and ends. @param {Picture} picture @param {Placed} one */
-function edgeOf({ all, ends, zoom }, one) {
-  const from = /** @type {Placed} */ (all.find(({ at }) => at === one.up));
-  const y = (/** @type {number} */ row) => (row * SIZE.row + SIZE.line) * zoom;
-  return {
-    x: ends[one.column - 1],
-    to: ends[one.column],
-    above: y(from.row),
-    y: y(one.row),
-    bends: from.row !== one.row,
-  };
-}
-
 /** @param {Picture} picture */
 function edgesOf(picture) {
-  const { tree, here, all, zoom, ends } = picture;
-  const shown = new Set(wayTo(tree, here));
+  const { tree, here, all, zoom, ends, way: shown } = picture;
   const ahead = new Set(wayTo(tree, tree.tip).includes(here) ? wayTo(tree, tree.tip) : []);
   const lines = all.flatMap((one) => {
     if (one.up < 0) return [];
@@ -203,16 +139,15 @@ function edgesOf(picture) {
   const y = ({ row = 0 }) => (row * SIZE.row + SIZE.line) * zoom;
   const forks = all.filter(({ forks: is, ends: folded }) => is && !folded);
   const circles = forks.map((one) => svg("circle", { cx: ends[one.column], cy: y(one), r: 4 * zoom }));
-  const now = /** @type {Placed} */ (all.find(({ at }) => at === here) ?? all[0]);
+  const now = /** @type {Placed} */ (picture.places.get(here) ?? all[0]);
   const mark = svg("path", { class: "now", d: `M${ends[now.column]} ${y(now) - 16 * zoom}v${32 * zoom}` });
   return [...lines, mark, ...circles];
 }
 
 /** @param {Picture} picture @param {Placed} one @param {(at: number) => void} go */
 function itemOf(picture, one, go) {
-  const { tree, here, zoom, ends } = picture;
+  const { tree, here, zoom, ends, way } = picture;
   const node = nodeAt(tree, one.at);
-  const way = wayTo(tree, here);
   const isRoot = one.up < 0;
   const { x, to, y, bends } = isRoot
     ? { x: 0, to: ends[0], y: (one.row * SIZE.row + SIZE.line) * zoom, bends: false }
@@ -230,7 +165,7 @@ function itemOf(picture, one, go) {
     ),
   ];
   const attrs = {
-    ...{ type: "button", role: "treeitem", class: isRoot ? "root" : way.includes(one.at) ? "shown" : null },
+    ...{ type: "button", role: "treeitem", class: isRoot ? "root" : way.has(one.at) ? "shown" : null },
     ...{
       title: about,
       "aria-label": about,
@@ -326,7 +261,8 @@ function bringIntoView(scroll, item, after) {
     item.offsetTop,
     item.offsetTop + item.offsetHeight,
   ];
-  if (right > scroll.scrollLeft + scroll.clientWidth) scroll.scrollLeft = right - scroll.clientWidth;
+  if (right <= scroll.clientWidth) scroll.scrollLeft = 0;
+  else if (right > scroll.scrollLeft + scroll.clientWidth) scroll.scrollLeft = right - scroll.clientWidth;
   if (left < scroll.scrollLeft) scroll.scrollLeft = left - after;
   if (bottom > scroll.scrollTop + scroll.clientHeight) scroll.scrollTop = bottom - scroll.clientHeight;
   if (top < scroll.scrollTop) scroll.scrollTop = top;
