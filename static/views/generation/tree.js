@@ -10,7 +10,7 @@ import { h, keepingFocus, replace, svg, update } from "../../ui/dom.js";
 import { briefPercent, number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { neighbour } from "./tree_layout.js";
-import { edgeOf, editOf, labelOf, pictureOf, SIZE } from "./tree_picture.js";
+import { editOf, nodeLabel, pictureOf, SIZE, treeEdge } from "./tree_picture.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -100,7 +100,14 @@ export function createTree(session, player, actions) {
   /** @param {number} here @param {ModelTrace|null} trace */
   function paint(here, trace) {
     const tree = /** @type {TextTree} */ (known);
-    const picture = pictureOf({ session, tree, here, trace, zoom: zoom * typeScale() });
+    const picture = pictureOf({
+      session,
+      tree,
+      here,
+      trace,
+      zoom: zoom * typeScale(),
+      brief: last.state.lesson !== null,
+    });
     ({ all } = picture);
     const { width, height } = picture;
     update(canvas, { style: { width: `${width}px`, height: `${height}px`, "--zoom": zoom } });
@@ -124,7 +131,7 @@ function edgesOf(picture) {
   const ahead = new Set(wayTo(tree, tree.tip).includes(here) ? wayTo(tree, tree.tip) : []);
   const lines = all.flatMap((one) => {
     if (one.up < 0) return [];
-    const { x, to, above, y, bends } = edgeOf(picture, one);
+    const { x, to, above, y, bends } = treeEdge(picture, one);
     const bend = SIZE.bend * zoom;
     const d = bends ? `M${x} ${above}C${x + bend * 0.6} ${above} ${x} ${y} ${x + bend} ${y}H${to}` : `M${x} ${y}H${to}`;
     const kind = shown.has(one.at) ? "shown" : ahead.has(one.at) ? "ahead" : "";
@@ -136,7 +143,7 @@ function edgesOf(picture) {
       "stroke-width": number(width, 2),
     });
   });
-  const y = ({ row = 0 }) => (row * SIZE.row + SIZE.line) * zoom;
+  const y = ({ row = 0 }) => (row * picture.row + SIZE.line) * zoom;
   const forks = all.filter(({ forks: is, ends: folded }) => is && !folded);
   const circles = forks.map((one) => svg("circle", { cx: ends[one.column], cy: y(one), r: 4 * zoom }));
   const now = /** @type {Placed} */ (picture.places.get(here) ?? all[0]);
@@ -150,13 +157,14 @@ function itemOf(picture, one, go) {
   const node = nodeAt(tree, one.at);
   const isRoot = one.up < 0;
   const { x, to, y, bends } = isRoot
-    ? { x: 0, to: ends[0], y: (one.row * SIZE.row + SIZE.line) * zoom, bends: false }
-    : edgeOf(picture, one);
+    ? { x: 0, to: ends[0], y: (one.row * picture.row + SIZE.line) * zoom, bends: false }
+    : treeEdge(picture, one);
   const from = x + (bends ? SIZE.bend * zoom : 0);
   const about = isRoot ? t("tree.root", { n: node.ids.length }) : aboutOf(picture, one);
-  const share = node.p !== undefined && zoom / typeScale() >= LEAST_SHARES ? briefPercent(node.p) : "";
+  const share =
+    node.p !== undefined && !picture.brief && zoom / typeScale() >= LEAST_SHARES ? briefPercent(node.p) : "";
   const content = [
-    h("span", { class: "text" }, labelOf(picture, one.at)),
+    h("span", { class: "text" }, nodeLabel(picture, one.at)),
     h(
       "span",
       { class: "share-said" },
@@ -173,7 +181,12 @@ function itemOf(picture, one, go) {
       "aria-current": one.at === here ? "true" : null,
     },
     ...{ tabindex: one.at === here ? 0 : -1, "aria-expanded": one.forks ? String(!one.hidden) : null },
-    style: { left: `${from}px`, top: `${y - SIZE.line * zoom}px`, width: `${to - from}px` },
+    style: {
+      left: `${from}px`,
+      top: `${y - SIZE.line * zoom}px`,
+      width: `${to - from}px`,
+      height: `${(picture.row - 3) * zoom}px`,
+    },
   };
   const ids = isRoot ? "" : node.ids[0];
   const data = {
@@ -201,9 +214,9 @@ function aboutOf({ session, tree }, { at }) {
 }
 
 /** What can be pressed at the end of a branch and where the page is: a choice of two, and what is folded. @param {Picture} picture @param {Placed} one */
-function marksOf({ session, tree, ends, zoom }, one) {
+function marksOf({ session, tree, ends, zoom, row }, one) {
   const { name } = nodeAt(tree, one.at);
-  const [x, y] = [ends[one.column], (one.row * SIZE.row + SIZE.line) * zoom];
+  const [x, y] = [ends[one.column], (one.row * row + SIZE.line) * zoom];
   const chosen = tree.pair.indexOf(one.at);
   const marks = [];
   let left = x + 8 * zoom;

@@ -16,14 +16,14 @@ import { columnEnds, placedFrom } from "./tree_layout.js";
  * @import { Placed } from "./tree_layout.js"
  */
 
-/** Pixels at zoom 1: a row, from its top to the edge, the bend of a fork, room around a label, a column at least, after the last. */
-export const SIZE = { row: 54, line: 26, bend: 22, around: 18, column: 62, after: 150, root: 190 };
+/** Pixels at zoom 1: a row, one in a lesson, from its top to the edge, the bend of a fork, room around a label, a column at least, after the last. */
+export const SIZE = { row: 54, short: 33, line: 26, bend: 22, around: 18, column: 62, after: 150, root: 190 };
 /** How many tokens of the prompt stand before the tree. */
 const TAIL = 3;
 
 /**
- * @typedef {{session: Session, tree: TextTree, here: number, trace: ModelTrace|null, zoom: number}} Drawn
- * @typedef {Drawn & {all: Placed[], places: Map<number, Placed>, way: Set<number>, ends: number[], width: number, height: number}} Picture
+ * @typedef {{session: Session, tree: TextTree, here: number, trace: ModelTrace|null, zoom: number, brief: boolean}} Drawn  `brief`: without probabilities
+ * @typedef {Drawn & {all: Placed[], places: Map<number, Placed>, way: Set<number>, ends: number[], row: number, width: number, height: number}} Picture
  *   `places`: by node; `way`: the nodes of the shown text; `ends`: where each column ends
  */
 
@@ -33,15 +33,24 @@ export function pictureOf(drawn) {
   const way = wayTo(tree, here);
   const all = placedFrom(tree, way);
   const places = new Map(all.map((one) => [one.at, one]));
-  const picture = { ...drawn, all, places, way: new Set(way), ends: /** @type {number[]} */ ([]), width: 0, height: 0 };
+  const picture = {
+    ...drawn,
+    all,
+    places,
+    way: new Set(way),
+    ends: /** @type {number[]} */ ([]),
+    row: drawn.brief ? SIZE.short : SIZE.row,
+    width: 0,
+    height: 0,
+  };
   picture.ends = columnEnds(all, (one) => roomOf(picture, one), SIZE.column * zoom);
   picture.width = picture.ends[picture.ends.length - 1] + SIZE.after * zoom;
-  picture.height = ((1 + Math.max(...all.map(({ row }) => row))) * SIZE.row + 8) * zoom;
+  picture.height = ((1 + Math.max(...all.map(({ row }) => row))) * picture.row + 8) * zoom;
   return picture;
 }
 
 /** @param {Picture} picture @param {number} at  of the beginning, the end of its text */
-export function labelOf({ session, tree }, at) {
+export function nodeLabel({ session, tree }, at) {
   const { ids, up } = nodeAt(tree, at);
   const labels = ids.slice(-TAIL).map((id) => tokenLabel(session.word(id)).replace(/^·(?=.)/, ""));
   return up < 0 ? `${ids.length > TAIL ? "… " : ""}${labels.join(" ")}` : labels.join("");
@@ -51,7 +60,7 @@ export function labelOf({ session, tree }, at) {
 function roomOf(picture, one) {
   const size = 14 * picture.zoom;
   const edit = one.edited === null ? 0 : widthOf(`100 %  ${editOf(picture, one.edited)}`, size * 0.86, "--font", 500);
-  const label = widthOf(labelOf(picture, one.at), size, "--font", 700);
+  const label = widthOf(nodeLabel(picture, one.at), size, "--font", 700);
   return Math.max(label, edit) + (SIZE.around + (one.row > 0 && one.column ? SIZE.bend : 0)) * picture.zoom;
 }
 
@@ -68,9 +77,9 @@ export function editWords({ interventions = [], causal }, trace) {
 export const editOf = ({ tree, trace }, at) => editWords(tree.runs[nodeAt(tree, at).run], trace);
 
 /** Where an edge begins and ends. @param {Picture} picture @param {Placed} one */
-export function edgeOf({ places, ends, zoom }, one) {
+export function treeEdge({ places, ends, zoom, row: high }, one) {
   const from = /** @type {Placed} */ (places.get(one.up));
-  const y = (/** @type {number} */ row) => (row * SIZE.row + SIZE.line) * zoom;
+  const y = (/** @type {number} */ row) => (row * high + SIZE.line) * zoom;
   return {
     x: ends[one.column - 1],
     to: ends[one.column],
