@@ -553,9 +553,7 @@ def test_another_seed_leaves_a_branch(page: "Page", text: str, checkpoint: "Chec
     assert ids_of(page) == first
 
 
-def test_ten_ways_on_are_the_models_own(
-    page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
-) -> None:
+def test_ten_ways_on_are_the_models_own(page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]) -> None:
     show(page, text)
     page.get_by_test_id("tree-ways").click()
     expect(page.get_by_test_id("ways-said")).to_contain_text("Ten ways on")

@@ -119,7 +119,7 @@ export function createTree(session, player, actions) {
       replace(marks, more);
     });
     const row = items.querySelector('[aria-current="true"]');
-    if (row) bringIntoView(scroll, /** @type {HTMLElement} */ (row), SIZE.after * picture.zoom);
+    if (row) bringIntoView(scroll, /** @type {HTMLElement} */ (row), SIZE.mark * picture.zoom);
   }
 
   return { node: h("div", { class: "tree" }, empty, scroll), zooms, draw };

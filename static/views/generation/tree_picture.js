@@ -16,8 +16,8 @@ import { columnEnds, placedFrom } from "./tree_layout.js";
  * @import { Placed } from "./tree_layout.js"
  */
 
-/** Pixels at zoom 1: a row, one in a lesson, from its top to the edge, the bend of a fork, room around a label, a column at least, after the last. */
-export const SIZE = { row: 54, short: 33, line: 26, bend: 22, around: 18, column: 62, after: 150, root: 190 };
+/** Pixels at zoom 1: a row, one in a lesson, from its top to the edge, the bend of a fork, room around a label, a column at least, after the last, of which for a mark. */
+export const SIZE = { row: 54, short: 33, line: 26, bend: 22, around: 16, column: 54, after: 150, mark: 44, root: 190 };
 /** How many tokens of the prompt stand before the tree. */
 const TAIL = 3;
 
