@@ -57,6 +57,7 @@ function createDock(root, actions) {
     settings.node,
     ...drawers.map(({ node }) => node),
   ];
+  for (const { node } of drawers) node.addEventListener("click", settings.close); // on a phone it is in that menu
   replace(root, writing[0], candidates.node, writing.slice(1), problem.node);
   foldOnPhone({ settings, typed: typed.node, drawers: drawers.map(({ node }) => node) });
   onChange(() => {
@@ -130,12 +131,13 @@ function createSettings(actions) {
   const shown = h("div", { class: "shows" }, h("span", { class: "name" }, t("dock.shows")), shows.box);
   const panel = h("div", { class: "ctl sampling-panel" }, sampling.nodes, reach.nodes, shown);
   const node = h("div", { class: "sampling" }, button, panel);
-  createPopover(node, /** @type {HTMLButtonElement} */ (button), panel, () => {});
+  const { close } = createPopover(node, /** @type {HTMLButtonElement} */ (button), panel, () => {});
   const how = segment(t("dock.how"), /** @type {const} */ (["greedy", "drawn"]), "dock", (name) => t(`dock.${name}`));
   let warm = DEFAULTS.temperature; // what drawing returns to
   return {
     node,
     panel,
+    close,
     greedy: how.box,
     /** @param {State} state */
     draw(state) {

@@ -1,0 +1,150 @@
+/** How the tree of texts grows while a page steps, goes back, takes a candidate, and edits the run. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { requestOf } from "../../static/data/request.js";
+import { taken } from "../../static/model/written.js";
+import { createStore, DEFAULTS } from "../../static/state/store.js";
+import { nodeAt, textAt, wayTo } from "../../static/state/text_tree.js";
+import { createSession } from "../../static/views/generation/session.js";
+
+const { decoder } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
+const MODEL = { ...decoder, name: "model", max_seq_len: 64, special: {}, never_sampled: [] };
+const PROMPT = [1, 2, 3];
+const OFF = { kind: "ablate", where: { layer: 0, role: "z", head: 1 } };
+
+/** @param {number} id */
+const token = (id) => ({ id, text: ` ${id}`, bytes: "", partial: false, special: false });
+const candidates = [7, 8, 9].map((id, i) => ({ ...token(id), before: 0.5 - i / 10, after: 0.6 - i / 5 }));
+const settings = { temperature: 0.8 };
+
+/** A page that shows the text "hi". */
+function page() {
+  const store = createStore(/** @type {any} */ ({ ...DEFAULTS, model: "model", text: "hi" }));
+  /** @type {any} */
+  const actions = { get: store.get, set: store.set, learn: () => {} };
+  const session = createSession(actions);
+  /** @returns {any} */
+  const traceNow = () => {
+    const ids = store.get().ids ?? PROMPT;
+    const side = { side: "source", tokens: ids.map(token), real: { start: 0, end: ids.length } };
+    const predictions = { [ids.length - 1]: { candidates, settings } };
+    return {
+      model: MODEL,
+      key: JSON.stringify(requestOf(store.get())),
+      written: side,
+      keys: side,
+      queries: side,
+      predictions,
+    };
+  };
+  const arrive = async () => {
+    session.follow(traceNow());
+    await null; // what it has found is set after the drawing
+  };
+  /** @param {number} id */
+  const step = async (id) => {
+    const now = /** @type {any} */ (session.path());
+    session.advance(now, {
+      token: token(id),
+      before: 0.3,
+      after: 0.4,
+      u: 0.2,
+      from: { candidates, settings },
+      prediction: { candidates },
+    });
+    await arrive();
+  };
+  const shown = () => {
+    const { tree } = store.get();
+    return wayTo(tree, session.here()).map((at) => [nodeAt(tree, at).how, ...nodeAt(tree, at).ids]);
+  };
+  return { store, session, traceNow, arrive, step, shown };
+}
+
+test("steps are kept with what drew them; Back keeps them ahead", async () => {
+  const { store, session, arrive, step, shown } = page();
+  await arrive();
+  assert.equal(session.here(), -1); // a sentence alone needs no tree
+  await step(7);
+  await step(8);
+  assert.deepEqual(shown(), [
+    ["prompt", 1, 2, 3],
+    ["drawn", 7],
+    ["drawn", 8],
+  ]);
+  const { tree } = store.get();
+  const { p, after, u, seed } = nodeAt(tree, session.here());
+  assert.deepEqual({ p, after, u, seed }, { p: 0.3, after: 0.4, u: 0.2, seed: DEFAULTS.seed });
+  session.back();
+  await arrive();
+  assert.deepEqual([store.get().ids, session.undone()], [[...PROMPT, 7], [8]]);
+  session.restart();
+  await arrive();
+  assert.deepEqual([store.get().ids, session.undone()], [PROMPT, [7, 8]]);
+});
+
+test("another candidate forks, with the probability that it was offered with", async () => {
+  const { store, session, traceNow, arrive, step, shown } = page();
+  await arrive();
+  await step(7);
+  session.back();
+  await arrive();
+  store.set(taken(traceNow(), store.get(), PROMPT.length - 1, 9));
+  await arrive();
+  assert.deepEqual(shown(), [
+    ["prompt", 1, 2, 3],
+    ["taken", 9],
+  ]);
+  const { p, after } = nodeAt(store.get().tree, session.here());
+  assert.deepEqual([p, after], [candidates[2].before, candidates[2].after]);
+  assert.equal(store.get().tree.nodes.length, 3);
+});
+
+test("the same seed with and without an edit are two nodes; going to one brings its edit", async () => {
+  const { store, session, arrive, step, shown } = page();
+  await arrive();
+  await step(7);
+  const plain = session.here();
+  session.restart();
+  store.set({ interventions: [OFF] });
+  await arrive();
+  await step(7);
+  const edited = session.here();
+  assert.notEqual(plain, edited);
+  assert.deepEqual(shown(), [["prompt", 1, 2, 3], ["edited"], ["drawn", 7]]);
+  const { tree } = store.get();
+  assert.deepEqual(textAt(tree, plain), textAt(tree, edited));
+  session.goTo(plain);
+  await arrive();
+  assert.deepEqual([store.get().interventions, session.here()], [[], plain]);
+  session.goTo(edited);
+  await arrive();
+  assert.deepEqual([store.get().interventions, session.here()], [[OFF], edited]);
+});
+
+test("a pruned branch is left for what it grew from, and comes back by Undo", async () => {
+  const { store, session, arrive, step } = page();
+  await arrive();
+  await step(7);
+  await step(8);
+  const at = session.here();
+  session.prune(wayTo(store.get().tree, at)[1]);
+  await arrive();
+  assert.deepEqual(store.get().ids, PROMPT);
+  assert.deepEqual(session.undone(), []);
+  session.undo();
+  assert.deepEqual(textAt(store.get().tree, at).ids, [...PROMPT, 7, 8]);
+});
+
+test("a link without a tree says that its tokens came with it", async () => {
+  const { store, arrive, shown } = page();
+  store.set({ ids: [...PROMPT, 7, 9], nPrompt: 3 });
+  await arrive();
+  assert.deepEqual(shown(), [
+    ["prompt", 1, 2, 3],
+    ["given", 7],
+    ["given", 9],
+  ]);
+});
