@@ -49,6 +49,8 @@ const texts = () => {
 
 const HOWS = /** @type {How[]} */ (["prompt", "edited", "given", "greedy", "drawn", "taken", "typed"]);
 const NUMBERS = /** @type {const} */ (["p", "after", "u", "seed", "settings"]);
+/** @type {Record<typeof NUMBERS[number], number>} */
+const LARGEST = { p: 1, after: 1, u: 1, seed: Number.MAX_SAFE_INTEGER, settings: MOST_NODES };
 const [OF_NODE, BETWEEN_NODES, AFTER_NODES] = ["*", "_", "__"];
 
 /** A tree from elsewhere; undefined: it is not valid. @param {any} value @returns {TextTree|undefined} */
@@ -57,7 +59,10 @@ export function treeIn(value) {
   if (![runs, settings, nodes].every(Array.isArray) || Object(words) !== words || nodes.length > MOST_NODES)
     return undefined;
   const isRun = (/** @type {any} */ { model, text, interventions = [] }) =>
-    (model === null || typeof model === "string") && typeof text === "string" && Array.isArray(interventions);
+    (model === null || typeof model === "string") &&
+    typeof text === "string" &&
+    Array.isArray(interventions) &&
+    interventions.every(isIntervention);
   const isWord = (/** @type {any} */ one) => typeof one?.text === "string" && typeof one.bytes === "string";
   const isNode = (/** @type {any} */ node, /** @type {number} */ at) =>
     [node?.up + 1, node?.run, ...(node?.ids ?? [-1])].every((n) => Number.isInteger(n) && n >= 0) &&
@@ -65,7 +70,10 @@ export function treeIn(value) {
     node.run < runs.length &&
     HOWS.includes(node.how) &&
     (node.up < 0 ? node.ids.length > 0 : node.ids.length === Number(node.how !== "edited")) &&
-    NUMBERS.every((name) => node[name] === undefined || (Number.isFinite(node[name]) && node[name] >= 0)) &&
+    NUMBERS.every(
+      (name) =>
+        node[name] === undefined || (Number.isFinite(node[name]) && node[name] >= 0 && node[name] <= LARGEST[name]),
+    ) &&
     (node.settings ?? -1) < settings.length &&
     typeof (node.name ?? "") === "string";
   const fits = runs.map(Object).every(isRun) && Object.values(words).every(isWord) && nodes.every(isNode);

@@ -159,6 +159,9 @@ test("what is no tree is left out", () => {
   const good = JSON.parse(JSON.stringify(compact(TWO)));
   assert.deepEqual(treeIn(good), good);
   const bad = [null, 3, [], {}, { ...good, tip: 99 }, { ...good, nodes: [{ ...good.nodes[0], up: 0 }] }];
+  const run = (/** @type {any} */ one) => ({ ...good, runs: [one] });
+  bad.push(run({ ...PLAIN, interventions: [3] }), run({ model: 3, text: "" }), run({ model: "gpt" }));
+  bad.push({ ...good, nodes: [good.nodes[0], { ...good.nodes[1], p: 1e9 }, ...good.nodes.slice(2)] });
   const odd = ["how", "run", "ids", "p"].map((name) => ({
     ...good,
     nodes: [good.nodes[0], { ...good.nodes[1], [name]: "x" }, ...good.nodes.slice(2)],
