@@ -19,6 +19,8 @@ export const generationState = viewState("generation", {
   pace: choice("normal", "slow", "fast"),
   beams: whole(4, 1, MOST_BEAMS),
   alpha: decimal(0.6, 0, 10),
+  cool: decimal(0.2, 0, 10), // the two temperatures that are written side by side
+  warm: decimal(1.2, 0, 10),
 });
 
 /** Whether a step keeps keys and values, and which costs are drawn over the steps. */

@@ -8,6 +8,7 @@ import { createCrossRow, createDrawn } from "./drawn.js";
 import { writerOf } from "./player.js";
 import { createTree } from "./tree.js";
 import { createTreeTools } from "./tree_tools.js";
+import { createTwoSettings } from "./two_settings.js";
 import { createWays } from "./ways.js";
 
 /**
@@ -42,6 +43,7 @@ function createPanel(root, actions) {
     cross: createCrossRow(session, actions),
     drawn: createDrawn(session),
     beams: createBeams(session, actions),
+    two: createTwoSettings(session, player, actions),
     title: h("span", { class: "nowrap" }),
     count: h("span", { class: "dim", dataset: { testid: "gen-count" } }),
     restart: createRestart(session, player),
@@ -57,7 +59,7 @@ function createPanel(root, actions) {
     parts.restart.draw();
     ways.draw(state);
     parts.tools.draw(state);
-    for (const part of [tree, parts.cross, parts.drawn, parts.beams]) part.draw(trace, state);
+    for (const part of [tree, parts.cross, parts.drawn, parts.two, parts.beams]) part.draw(trace, state);
     setText(parts.notes, notesOf(session.blocked(), state, trace));
     parts.notes.hidden = parts.notes.textContent === "";
   }
@@ -73,13 +75,13 @@ function createPanel(root, actions) {
 
 /**
  * @typedef {{title: HTMLElement, tree: {node: HTMLElement}, tools: {node: HTMLElement}, ways: HTMLElement, cross: {node: HTMLElement},
- *   drawn: {node: HTMLElement}, restart: {node: HTMLElement}, beams: {node: HTMLElement}, count: HTMLElement, notes: HTMLElement}} Layout
+ *   drawn: {node: HTMLElement}, restart: {node: HTMLElement}, two: {node: HTMLElement}, beams: {node: HTMLElement}, count: HTMLElement, notes: HTMLElement}} Layout
  */
 
 /** @param {Layout} parts */
-function layout({ title, tree, tools, ways, cross, drawn, beams, count, restart, notes }) {
+function layout({ title, tree, tools, ways, cross, drawn, two, beams, count, restart, notes }) {
   const head = h("div", { class: "written-head" }, h("h2", null, title, count), restart.node);
-  return [head, tools.node, ways, tree.node, notes, cross.node, drawn.node, beams.node];
+  return [head, tools.node, ways, tree.node, notes, cross.node, drawn.node, two.node, beams.node];
 }
 
 /** "step 4 of 12, seed 7". @param {Path} path @param {Player} player @param {State} state */
