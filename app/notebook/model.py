@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import safetensors.torch
+import torch
 from pydantic import ValidationError
 from torch import Tensor
 
@@ -21,9 +22,9 @@ from chumoku.app.services import discovery, pictures, tracing, wire
 from chumoku.app.services.chat import chat
 from chumoku.app.services.library import Entry
 from chumoku.app.settings import Settings
-from chumoku.model.attribution import averages
-from chumoku.model.attribution.averages import How, Over
+from chumoku.model.attribution import summaries
 from chumoku.model.attribution.rollout import Edge
+from chumoku.model.attribution.summaries import How, Over
 from chumoku.model.checkpoint import pick_device
 from chumoku.model.files import write_whole
 from chumoku.model.traceable import TraceableModel, source_of
@@ -229,15 +230,13 @@ class Trace:
     ) -> Tensor:
         """Several heads as one matrix [query key]: over the `heads` of `layer`, over the `layers` of `head`, or over
         `both`; the `mean` of their weights or, cell by cell, the `max`. `attention`: by id; None: the last."""
-        return averages.average(self.weights_by_layer(attention), over, how, layer=layer, head=head)
+        found = summaries.summarised(torch.stack(self.weights_by_layer(attention)), over, how)
+        return (found if over == "both" else found[layer if over == "heads" else head]).float()
 
     def rollout(self, attention: str | None = None) -> Tensor:
         """Attention rollout [layer query key] (Abnar & Zuidema 2020): how much of each token is in each query after a
         layer, if half of what a layer passes on is its own. Raises `ValueError` for a cross-attention."""
-        layers = self.weights_by_layer(attention)
-        if layers[0].shape[1] != layers[0].shape[2]:
-            raise ValueError("a rollout goes on in the next layer: choose an attention whose keys are its queries")
-        return averages.rollout(layers)
+        return summaries.rollout(torch.stack(self.weights_by_layer(attention))).float()
 
     def weights_by_layer(self, attention: str | None) -> list[Tensor]:
         """The weights [head query key] of an attention's layers."""

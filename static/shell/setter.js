@@ -128,10 +128,10 @@ const readBy = ({ picture }, { pixels, text, ids, hidden, padCount }) => {
 };
 
 /** The edits that stay: those on tokens that a continued or shortened sentence still has; for another sentence, those that name no token. @param {State} before @param {State} state @param {any} model */
-function keptEdits(before, { text, pair, target, ids, targetIds, padCount }, model) {
+function keptEdits(before, { text, pair, target, ids, targetIds, padCount, addSpecial }, model) {
   const goesOn = text === before.text && pair === before.pair;
   const tokens = (ids ? sharedBy(before.ids, ids) : goesOn ? before.nPrompt : 0) ?? 0;
-  const added = padCount + (model.special?.first && !writesTarget(model) ? 1 : 0);
+  const added = padCount + (addSpecial && model.special?.first && !writesTarget(model) ? 1 : 0);
   const read = ids === before.ids && goesOn ? Infinity : tokens && tokens + added;
   const sameTarget = target === before.target && targetIds === before.targetIds;
   const wrote = sameTarget ? Infinity : targetIds ? sharedBy(before.targetIds, targetIds) : 0;

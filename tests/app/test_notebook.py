@@ -328,3 +328,19 @@ def test_an_edited_run_is_named_by_its_edits() -> None:
         ({"kind": "temperature", "where": {"layer": None}, "temperature": 2.0}, "temperature 2 all layers"),
     ]
     assert [intervention_words(edit) for edit, _ in said] == [words for _, words in said]
+
+
+def test_a_trace_has_averages_and_the_rollout_of_the_attention_that_is_asked_for() -> None:
+    trace = chumoku.load("translate-enja", device="cpu").trace("I like cats.", target="猫")
+    for id in ("encoder", "decoder"):
+        own = [trace[tap] for tap in trace.model.traceable.description.attention(id).roles["pattern"].taps]
+        heads, layers, both = (
+            trace.average(over, layer=1, head=2, attention=id) for over in ("heads", "layers", "both")
+        )  # type: ignore[arg-type]
+        assert torch.allclose(heads, own[1].mean(0))
+        assert torch.allclose(layers, torch.stack([one[2] for one in own]).mean(0))
+        assert torch.allclose(both, torch.cat(own).mean(0))
+        assert torch.equal(trace.average(how="max", attention=id), torch.cat(own).amax(0))
+        assert torch.allclose(trace.rollout(id).sum(-1), torch.ones(1), atol=1e-5)
+    with pytest.raises(ValueError, match="is of self-attention"):
+        trace.rollout("cross")
