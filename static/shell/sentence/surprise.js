@@ -3,7 +3,7 @@
  * says what else it could have been; a pointer that is dragged over the text goes through its rows.
  */
 
-import { requestOf } from "../../data/request.js";
+import { keyOf, requestOf } from "../../data/request.js";
 import { isTrained } from "../../model/compare/runs.js";
 import { predictsTokens } from "../../model/description.js";
 import { writingSide } from "../../model/written.js";
@@ -103,7 +103,9 @@ export function createSurprise(root, actions, name, choose) {
     const found = all.of(index);
     if (found) return card.show(/** @type {any} */ (now).buttons[index], all.tokens[index], found);
     card.hide();
-    if (all.state.file === null && isTrained(all.state)) ask(all).then(() => pointed.at() === index && show(index));
+    // The tokens may still be those of the text, or of the model, before.
+    if (all.state.file !== null || !isTrained(all.state) || all.trace.key !== keyOf(all.state)) return undefined;
+    ask(all).then(() => pointed.at() === index && about()?.of(index) && show(index)); // what is refused is not asked again
     return undefined;
   }
 
