@@ -41,6 +41,10 @@ export const fits = (pixels, { size, levels, channels }) =>
 /** The position of the first patch: after [CLS], and what else is before it. @param {Picture} picture */
 export const firstPatch = ({ before }) => before?.length ?? 1;
 
+/** The position of the patch that a pixel is in. @param {{row: number, column: number}} pixel @param {Picture} picture */
+export const positionAt = ({ row, column }, picture) =>
+  firstPatch(picture) + Math.floor(row / picture.patch) * across(picture) + Math.floor(column / picture.patch);
+
 /** Patches in a row. @param {Picture} picture */
 export const across = ({ size, patch }) => size / patch;
 

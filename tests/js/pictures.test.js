@@ -12,6 +12,7 @@ import {
   patchAt,
   patchLabel,
   pixelsOf,
+  positionAt,
 } from "../../static/model/patches.js";
 import { erased, inked, toggledPatch, withPixel } from "../../static/shell/sentence/picture/board.js";
 import { withoutPads } from "../../static/shell/sentence/sentence.js";
@@ -141,4 +142,5 @@ test("the patches of a photo come after [CLS] and registers", () => {
     [undefined, undefined, 0, 1, 2, 3],
   );
   assert.deepEqual([firstPatch(photo), firstPatch(PICTURE)], [2, 1]);
+  assert.deepEqual([positionAt({ row: 1, column: 0 }, photo), tokens[4].text], [4, "1,0"]);
 });

@@ -3,7 +3,7 @@
  */
 
 import { pixels as readFile } from "../../../data/api.js";
-import { across, firstPatch, fits, patchPlace, readsPhotos } from "../../../model/patches.js";
+import { firstPatch, fits, patchPlace, positionAt, readsPhotos } from "../../../model/patches.js";
 import { isTooLong, linkOf } from "../../../state/link.js";
 import { h, replace, setText, update } from "../../../ui/dom.js";
 import { errorText, megapixels, number } from "../../../ui/format.js";
@@ -87,10 +87,7 @@ export function createPhoto(root, context, line) {
     take(pasted);
   });
 
-  const patchAt = (/** @type {Place} */ place) => {
-    const { patch } = picture();
-    return 1 + Math.floor(place.row / patch) * across(picture()) + Math.floor(place.column / patch);
-  };
+  const patchAt = (/** @type {Place} */ place) => positionAt(place, picture());
   const toggle = (/** @type {number} */ position) => set({ hidden: toggledPatch(actions.get().hidden, position) });
   /** @type {Pen} */
   const pen = {
