@@ -116,6 +116,7 @@ export function createTeacher(context, seat) {
 
   /** @param {{id: number, link: string}} sentence */
   function showSentence({ id, link }) {
+    say({ kind: "recall" }); // in a turn, all are exploring
     address.open(link);
     leading.show(actions.get(), id);
     toggle(false);

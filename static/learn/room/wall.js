@@ -20,7 +20,16 @@ export function stateOfSentence({ actions, declared }, link) {
   const { model, theme, type, lang } = actions.get();
   const asked = readLink(link, declared);
   const whole = { view: "model", drawer: null, lesson: null, quiz: false, compare: false, against: null, beside: null };
-  return /** @type {State} */ ({ ...DEFAULTS, model, theme, type, lang, ...asked, ...whole, viewState: {} });
+  return /** @type {State} */ ({
+    ...DEFAULTS,
+    model,
+    theme,
+    type,
+    lang,
+    ...asked,
+    ...whole,
+    viewState: { river: { heads: "none" } },
+  });
 }
 
 /**
@@ -101,7 +110,7 @@ export function createWall(context, { say, show }) {
     const end = button("room-turn-end", "quiet", t("room.turn_end"), () => say({ kind: "turn", ask: null }));
     replace(
       root,
-      h("h3", null, t("room.your_turn"), " ", ask),
+      h("h3", null, t("room.turn_is", { ask })),
       status,
       h("p", { class: "room-buttons" }, n > 0 && cover, end),
       n > 0 && shown && h("p", { class: "dim" }, t("room.wall_how")),
