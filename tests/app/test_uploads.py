@@ -149,7 +149,7 @@ def test_the_command_line_reads_a_file(folder: Path, tmp_path: Path) -> None:
     for neither_or_both in ([], ["a cat", "--picture", str(tmp_path / "noise.png")]):
         said = CliRunner().invoke(cli, ["trace", *neither_or_both, *options])
         assert said.exit_code == 2
-        assert "give either a sentence or a picture" in " ".join(said.stderr.replace("│", " ").split())
+        assert "give a sentence, a picture or a chat" in " ".join(said.stderr.replace("│", " ").split())
 
 
 def test_two_pictures_are_not_taken_for_each_other(folder: Path) -> None:
@@ -324,7 +324,7 @@ async def test_a_run_without_its_pixels_is_refused(client: AsyncClient) -> None:
 
 async def test_it_says_what_it_reads(client: AsyncClient) -> None:
     about = (await client.get("/api/models/tiny-vit")).json()
-    assert about["picture"] == {"size": SIDE, "patch": 4, "levels": 256, "channels": 3}
+    assert about["picture"] == {"size": SIDE, "patch": 4, "levels": 256, "channels": 3, "before": ["[CLS]"]}
     assert about["description"]["picture"] == about["picture"]
     assert about["uploads"] == {"bytes": LIMIT, "pixels": PIXELS}
     assert (await client.get("/api/models/digits-vit")).json()["uploads"] is None
