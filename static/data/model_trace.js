@@ -82,6 +82,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {(name: string) => {ids: number[], shape: number[], data: Float32Array}|undefined} rows  the candidates' rows of a parameter
  * @property {RunWithoutKnockouts|null} withoutKnockouts  the same run without its knockouts; null: it has none, or it was not requested
  * @property {Ablations|null} ablations  what each head does for the answer; null: not requested, or refused
+ * @property {any} routeBefore  the shares of the run that this one is compared with; null: not requested, or refused
  * @property {AnswerAsTrained|null} asTrained  what the model answers with its masks as in training; null: they are, or it was not requested
  * @property {Object<string, any>} explained  the answers of /api/explain that a view needed, `{refused: error}` if there is none
  * @property {number} seconds  what the server needed
@@ -98,7 +99,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
 
 /**
  * @param {{key: string, model: any, overview: Overview, attention?: string|null, detail?: Detail|null, detailBefore?: Detail|null,
- *   headRows?: HeadRows|null, heads?: Floats|null, comparedDetail?: Detail|null, compared?: Compared|null, comparedNodes?: Decoded[]|null, withoutKnockouts?: RunWithoutKnockouts|null, asTrained?: AnswerAsTrained|null, ablations?: Ablations|null, predictions?: Object<number, any>, counts?: any[]|null,
+ *   headRows?: HeadRows|null, heads?: Floats|null, comparedDetail?: Detail|null, compared?: Compared|null, comparedNodes?: Decoded[]|null, withoutKnockouts?: RunWithoutKnockouts|null, asTrained?: AnswerAsTrained|null, routeBefore?: any, ablations?: Ablations|null, predictions?: Object<number, any>, counts?: any[]|null,
  *   tensors?: Map<string, any>, tensorsBefore?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
  * @returns {ModelTrace}
  */
@@ -116,6 +117,7 @@ export function modelTrace({
   comparedNodes = null,
   withoutKnockouts = null,
   asTrained = null,
+  routeBefore = null,
   ablations = null,
   predictions = {},
   counts = null,
@@ -162,6 +164,7 @@ export function modelTrace({
     compared,
     comparedNodes,
     withoutKnockouts,
+    routeBefore,
     asTrained,
     ablations,
     predictions,

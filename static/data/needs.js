@@ -59,6 +59,7 @@ const KINDS = {
   ablations: { when: "last" }, // what each head and FFN does for the answer
   code: { when: "head", whileTyping: true }, // of a view
   tensor: { when: "head", ahead: true },
+  route_before: { when: "passes" }, // the river of the run that this one is compared with
   tensor_before: { when: "passes" }, // of the run that this one is compared with
   weight: { when: "head", ahead: true },
   rows: { when: "head", ahead: true }, // of a parameter
@@ -164,6 +165,12 @@ export function createFetchers(traces, bring, onWait) {
     },
     tensor: async (state, trace, deliver, names, soon = "") =>
       deliver(asNeeds("tensor", names), { tensors: await traces.tensors(state, names, `${soon}tensors`) }),
+    route_before: async (state, trace, deliver) => {
+      // After that of the run itself, which would cancel an older one.
+      const other = otherRun(state, trace.model);
+      const found = traces.explain(state, trace, "route").then(() => traces.explain(other, trace, "route"));
+      deliver("route_before", { routeBefore: await found.catch(() => null) });
+    },
     tensor_before: async (state, { model }, deliver, names) => {
       const tensorsBefore = await traces.tensors(otherRun(state, model), names, "tensors_before");
       deliver(asNeeds("tensor_before", names), { tensorsBefore });

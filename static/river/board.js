@@ -11,7 +11,7 @@ import { listen, showTip } from "./input/events.js";
 import { nearestPlace } from "./input/places.js";
 import { frameOf } from "./layout/frame.js";
 import { riverLayout } from "./layout/layout.js";
-import { ghostsOf, showNotable } from "./layout/lines.js";
+import { ghostsOf, markChanged, showNotable } from "./layout/lines.js";
 import { createScrolling } from "./scrolling.js";
 
 /**
@@ -193,7 +193,7 @@ export function createRiverBoard(parts, placed) {
       [laidOut, board.scene] = [0, null];
       return;
     }
-    const { rolled, before, row, knockouts } = shown.facts;
+    const { rolled, before, was, row, knockouts } = shown.facts;
     laidOut = width;
     const frame = frameOf(canvas, shown, laidOut, board);
     board.scene = riverLayout(rolled, row, frame);
@@ -201,6 +201,7 @@ export function createRiverBoard(parts, placed) {
       [board.scene.chosen = null] = ghostsOf([shown.chosen], board.scene, board.scene, rolled);
     if (shown.covered) board.scene.lines = board.scene.lines.filter(({ own }) => own);
     else if (before) board.scene.ghosts = ghostsOf(knockouts, board.scene, riverLayout(before, row, frame), before);
+    if (was) markChanged(board.scene, riverLayout(was, row, frame));
     Object.assign(board, {
       hovered: null,
       bead: null,
@@ -220,7 +221,7 @@ export function createRiverBoard(parts, placed) {
   /** Draws the lines that matter most, so that they can be pointed at. */
   function showEffects() {
     const effects = board.shown?.facts.measured?.effects;
-    if (board.scene && effects) showNotable(board.scene.lines, effects);
+    if (board.scene && effects && !board.shown?.facts.was) showNotable(board.scene.lines, effects);
   }
 
   function showSame() {
@@ -279,6 +280,7 @@ function sameLayout(was, now) {
   return (
     was.facts.rolled === now.facts.rolled &&
     was.facts.before === now.facts.before &&
+    was.facts.was === now.facts.was &&
     was.facts.knockouts.length === now.facts.knockouts.length &&
     was.bars.length === now.bars.length &&
     was.trace.key === now.trace.key &&

@@ -2,7 +2,7 @@
 
 import { requestOf } from "../data/request.js";
 import { riversOf } from "../data/wire.js";
-import { maskChanges, sideShown } from "../model/compare/runs.js";
+import { isDifference, maskChanges, sideShown } from "../model/compare/runs.js";
 import { rollout, rolloutToCome } from "../model/contribution_rollout.js";
 import { answeringStack, attentionsOf, can } from "../model/description.js";
 import { edgeKey, knockoutsOf, toggled } from "../model/interventions.js";
@@ -103,6 +103,7 @@ function pictureInputs(trace, state) {
       classes,
       withoutKnockouts?.route,
       withoutKnockouts?.predictions[row],
+      isDifference(state) && trace.routeBefore,
       asTrained?.predictions[row],
       asTrained?.classes,
       at && trace.detail,
@@ -136,7 +137,7 @@ export function samePicture(was, now) {
 /**
  * @typedef {{answer: Answer, before: number, after: number|null}} Fall  of the answer that the run before the change gives
  * @typedef {Object} Facts
- * @property {Rollout[]} rolled @property {Rollout[]|null} before  without the knockouts
+ * @property {Rollout[]} rolled @property {Rollout[]|null} before  without the knockouts @property {Rollout[]|null} was  of the run before, where the difference is shown
  * @property {number} row  the chosen token
  * @property {Name[][]} names  of each stack's tokens
  * @property {Answer[]} answers @property {Answer[]} answersBefore  as trained, or without the knockouts; []: nothing is changed
@@ -193,7 +194,7 @@ export function rolledOnce() {
 
 /**
  * @param {ModelTrace} trace @param {State} state
- * @param {{rolled: ReturnType<typeof rolledOnce>, before: ReturnType<typeof rolledOnce>}} rolls
+ * @param {Record<"rolled"|"before"|"compared", ReturnType<typeof rolledOnce>>} rolls
  * @param {ReturnType<typeof import("./knockout_effects.js").createKnockoutMeasuring>} measuring
  * @returns {Facts}
  */
@@ -203,10 +204,12 @@ export function factsOf(trace, state, rolls, measuring) {
   const waits = !route || route.refused !== undefined;
   const rolled = waits ? stillToCome(trace.key, trace, row) : rolls.rolled(route, trace, row);
   const before = trace.withoutKnockouts && rolls.before(trace.withoutKnockouts.route, trace, row);
+  const compared = !waits && isDifference(state) && isModel(state) && trace.routeBefore;
+  const was = compared ? rolls.compared(trace.routeBefore, trace, row) : null;
   const names = rolled.map(({ river }) => namesOf(sideOf(trace.sides, river.side).tokens));
   const answers = answersOf(trace, row);
-  const was = trace.asTrained ?? trace.withoutKnockouts;
-  const answersBefore = was ? answersOf(was, row) : [];
+  const answered = trace.asTrained ?? trace.withoutKnockouts;
+  const answersBefore = answered ? answersOf(answered, row) : [];
   const knockouts = trace.withoutKnockouts ? knockoutsOf(state.interventions, trace.attentions) : [];
   const measured = waits
     ? null
@@ -218,7 +221,7 @@ export function factsOf(trace, state, rolls, measuring) {
   if (waits) measuring.stop();
   const masks = maskChanges(state, trace.model);
   return {
-    ...{ rolled, before, row, names, answers, answersBefore, knockouts, masks, fall },
+    ...{ rolled, before, was, row, names, answers, answersBefore, knockouts, masks, fall },
     ...{ measured, canKnockOut, isSaved, waits, isEnd, written: choosesWritten(state, trace.model) },
   };
 }

@@ -2,7 +2,7 @@
 
 import { rankState } from "../data/explain.js";
 import { lazily } from "../data/lazily.js";
-import { isCompared, masksChanged, namesBefore } from "../model/compare/runs.js";
+import { isCompared, isDifference, masksChanged, namesBefore } from "../model/compare/runs.js";
 import { answeringStack, answersTokens, attentionsOf, can } from "../model/description.js";
 import { isModel, placeOf } from "../views/places.js";
 import { MANY_LAYERS, MANY_TOKENS, riverState } from "./view_state.js";
@@ -38,6 +38,7 @@ const linesOf = (state, model) => [
   "explain:route",
   "without_knockouts",
   ...(masksChanged(state, model) ? ["as_trained"] : []),
+  ...(isDifference(state) && isModel(state) ? ["route_before"] : []),
 ];
 
 /** What each head does for the answer, where a reader asked for it. @param {State} state @param {Model} model */

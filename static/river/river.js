@@ -126,7 +126,7 @@ export function createRiver(parts) {
     parts.root.style.setProperty("--foot", `${foot ?? 0}px`);
     parts.root.style.setProperty("--foot-width", `${answers.width}px`);
   });
-  const rolls = { rolled: rolledOnce(), before: rolledOnce() };
+  const rolls = { rolled: rolledOnce(), before: rolledOnce(), compared: rolledOnce() };
   const measuring = createKnockoutMeasuring(soon);
   const watch = createWatch(parts, (time) => {
     board.watch(time);

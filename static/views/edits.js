@@ -10,7 +10,7 @@ import {
   sideShown,
   withChanges,
 } from "../model/compare/runs.js";
-import { attentionOf, attentionsOf, has } from "../model/description.js";
+import { attentionOf, attentionsOf, can, has } from "../model/description.js";
 import { editsOf, groupsOf, switched, without } from "../model/edits.js";
 import { partWritten } from "../model/formula_edits.js";
 import { namesOf, nameText } from "../model/labels.js";
@@ -21,7 +21,7 @@ import { createPopover, segment } from "../ui/controls.js";
 import { h, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
 import { attentionWords } from "../ui/heads.js";
 import { phrase, t } from "../ui/i18n.js";
-import { placeOf } from "./places.js";
+import { isModel, placeOf } from "./places.js";
 import { attentionState } from "./view_states.js";
 
 /**
@@ -80,10 +80,12 @@ export function createEdits(actions, model, set, ground) {
   /** @param {State} shown @param {State} state  with its changes @param {Model} model */
   function drawSides(shown, state, model) {
     const both = !isTrained(state) || state.against !== null;
-    // a difference is one of weights, or of an FFN's numbers, if both runs have the same rows
+    // a difference is one of weights; or of the river or an FFN, if both runs have the same rows
     const weights =
       (placeOf(state).name === "head" && has(attentionOf(model, state.attention), "overview")) ||
-      (placeOf(state).name === "ffn" && state.padCount === 0 && !isTrained(state));
+      ((placeOf(state).name === "ffn" || (isModel(state) && can(model, "route"))) &&
+        state.padCount === 0 &&
+        !isTrained(state));
     const offered = { before: both, after: both || state.compare, difference: state.compare || (both && weights) };
     sides.box.hidden = state.file !== null || !Object.values(offered).some(Boolean);
     if (sides.box.hidden) return;

@@ -13,7 +13,7 @@ import { decidingEdges, edgesTo } from "../../static/river/knockout_effects.js";
 import { foldsOf, labelledRows, rowsOf } from "../../static/river/layout/bands.js";
 import { linesOfHead, squareAt, squaresOf } from "../../static/river/layout/heads.js";
 import { riverLayout } from "../../static/river/layout/layout.js";
-import { ghostsOf, lineAt, markShown } from "../../static/river/layout/lines.js";
+import { ghostsOf, lineAt, markChanged, markShown } from "../../static/river/layout/lines.js";
 import { readsLayers } from "../../static/river/panel.js";
 import { wroteOf, wroteText } from "../../static/river/words/names.js";
 
@@ -523,4 +523,24 @@ test("the bars of a short sentence begin below the name of their place", () => {
   const name = links.find(({ to }) => to === "prediction");
   assert.ok(name && answers.y + 3 > name.y, "letters of 15 px begin 3 px below y, the name stands on its own y");
   assert.ok(height >= answers.y + 6 * answers.step);
+});
+
+test("the difference colours a line by how its share has changed, and keeps what is gone where it was", () => {
+  const line = (/** @type {number} */ key, /** @type {number} */ share, more = {}) =>
+    /** @type {any} */ ({ attention: "self", layer: 0, query: 3, key, share, own: false, shown: false, ...more });
+  const scene = { lines: [line(0, 0.5), line(1, 0.1), line(2, 0.2), line(3, 0.9, { own: true })] };
+  const before = { lines: [line(0, 0.1), line(1, 0.1), line(2, 0.4), line(3, 0.4, { own: true }), line(4, 0.3)] };
+  markChanged(scene, before);
+  assert.deepEqual(
+    scene.lines.map(({ key, shown, share }) => [key, shown, share]),
+    [
+      [0, true, 0.5],
+      [1, false, 0.1],
+      [2, true, 0.2],
+      [3, false, 0.9],
+      [4, true, 0],
+    ],
+  );
+  const changes = scene.lines.map(({ change }) => Math.round(1000 * change) / 1000);
+  assert.deepEqual([changes[0], changes[1], changes[2], changes[4]], [1, 0, -0.5, -0.75]);
 });

@@ -9,7 +9,7 @@ import { briefPercent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { effectOf, nextSoFar } from "../facts.js";
 import { mostOf } from "../layout/heads.js";
-import { currentStyle, toneOf } from "../style.js";
+import { changeTone, currentStyle, toneOf } from "../style.js";
 import {
   answerName,
   headWordsOf,
@@ -88,7 +88,10 @@ export function createPainter(canvas) {
       cursor,
       wrote: wroteOf(facts),
       writtenLabels: writtenLabels(facts),
-      tone: (line) => toneOf(style.colours, measured, effectOf(facts, line)?.delta, stage?.dark),
+      tone: (line) =>
+        line.change !== undefined
+          ? changeTone(line.change)
+          : toneOf(style.colours, measured, effectOf(facts, line)?.delta, stage?.dark),
       picture: (square) => pictures(trace, square, theme, dpr),
       lens: lensBars(shown),
       lensTitle: lensTitleOf(trace),

@@ -59,7 +59,7 @@ const rowWith = (band, token) => band?.rows[band.index[token]];
  * @property {boolean} own  a token's way to itself: its stream, and what it takes from itself
  * @property {boolean} shown  one of those that carry most of what this layer moves, or that matter most; the others are the wash
  * @property {number} share  how much of the chosen token goes through it
- * @property {number} width  in pixels
+ * @property {number} width  in pixels @property {number} [change]  of its share, from −1 to 1, where the difference is shown
  * @property {number} x0 @property {number} y0 @property {number} x1 @property {number} y1  key's end on the left, query's on the right
  * @typedef {Object} End  the rows at one end
  * @property {number} band
@@ -147,6 +147,28 @@ export function showNotable(lines, effects) {
     if (line.own || line.many || line.shown) continue;
     line.shown = Math.abs(effects.get(edgeKey(line))?.delta ?? 0) >= NOTABLE;
   }
+}
+
+/** A line whose share changes by less than this part of the largest change is not drawn one by one. */
+const CHANGED = 0.05;
+
+/**
+ * The lines of a scene with how their shares have changed, in [−1, 1] of the largest change; those that are gone are where they were.
+ * @param {{lines: Line[]}} scene @param {{lines: Line[]}} before
+ */
+export function markChanged(scene, before) {
+  const known = new Map(before.lines.map((line) => [edgeKey(line), line]));
+  const now = new Set(scene.lines.map(edgeKey));
+  const gone = before.lines.filter((line) => !line.own && !now.has(edgeKey(line)));
+  const changes = scene.lines.map((line) => line.share - (known.get(edgeKey(line))?.share ?? 0));
+  const all = [...changes.filter((_, i) => !scene.lines[i].own), ...gone.map(({ share }) => -share)];
+  const most = Math.max(...all.map(Math.abs), Number.MIN_VALUE);
+  scene.lines.forEach((line, i) => {
+    line.change = changes[i] / most;
+    line.shown = !line.own && Math.abs(line.change) >= CHANGED;
+  });
+  const lost = gone.filter(({ share }) => share >= CHANGED * most);
+  scene.lines.push(...lost.map((line) => ({ ...line, shown: true, change: -line.share / most, share: 0 })));
 }
 
 /** How far along a line `x` is, 0 to 1: its control points lie in the middle between both ends. @param {Line} line @param {number} x */

@@ -139,9 +139,10 @@ export function aboutModel(model) {
 
 /** What the picture means; of darkness, once it is measured. @param {Facts} facts */
 export function riverLegend(facts) {
-  const { names, row, measured, canKnockOut, isSaved } = facts;
+  const { names, row, measured, canKnockOut, isSaved, was } = facts;
   const token = nameText(rowName(facts, row));
   if (names[0].length === 1) return t("river.legend_alone");
+  if (was) return t("river.legend_difference");
   if (!measured) return `${t("river.legend_widths", { token })}${isSaved ? "" : t("river.legend_uncuttable")}`;
   if (measured?.error) return `${t("river.legend_widths", { token })}${t("river.legend_unmeasured")}`;
   if (measured.idle) return t("river.legend_widths", { token });
