@@ -10,6 +10,7 @@ STATIC = Path(__file__).parent.parent / "static"
 RENDERED = {"heads", "masks"}  # in the side column, which views/heads/heads.js builds
 WITHOUT = {
     "rank",  # it says itself what it measures
+    "game",  # and this its rules
     "labels",
     "quiz",
     "candidates",

@@ -30,7 +30,7 @@ import { ApiError } from "./api.js";
  * @property {Words} notes  for the speaker
  * @property {Words & {measure?: string, with?: Object<string, any>}} [more]  for those who read papers; folded away
  * @property {string[]} [source]  the functions of the model that do this: names of /api/source
- * @typedef {Words & {lesson?: string}} Next  another lesson; without one, a sentence of the reader's own
+ * @typedef {Words & {lesson?: string, drawer?: string}} Next  another lesson, or a drawer; without them, a sentence of the reader's own
  * @typedef {{id: string, minutes: number, title: Words, about: Words, steps: Step[], closing?: Step}} Lesson
  */
 

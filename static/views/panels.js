@@ -25,7 +25,7 @@ import { openFfn } from "./ffn/data.js";
 import labels from "./heads/labels.js";
 import inspector from "./inspector/inspector.js";
 import { isModel } from "./places.js";
-import { batchState, cacheState, compareState, dockState, generationState } from "./view_states.js";
+import { batchState, cacheState, compareState, dockState, gameState, generationState } from "./view_states.js";
 
 /**
  * @import { Model } from "../model/description.js"
@@ -262,6 +262,17 @@ const rank = {
   ...lazily(() => import("./rank/draw.js")),
 };
 
+/** Break the model, a game: as few connections hidden as possible. @type {Panel} */
+const game = {
+  id: "game",
+  frame: { place: "drawer", className: "panel rank", title: "game.title", tool: true },
+  has: (model) => model.name === "stories-gpt",
+  shown: ({ drawer, file, lesson }) => drawer === "game" && file === null && lesson === null,
+  viewState: gameState,
+  needs: ["prediction"],
+  ...lazily(() => import("./game/draw.js")),
+};
+
 /** What each head does on this sentence, by rules. */
 const roles = { ...labels, shown: inDrawer("labels") };
 
@@ -269,4 +280,5 @@ const roles = { ...labels, shown: inDrawer("labels") };
 export const PANELS = [
   ...[dock, besidePicker, beside, trainingSnapshots, rank, roles, inspector, classes, fillMask, headAnswer, ffnUnits],
   ...[compare, batch, effectiveKeys, generation, cache, comparedTexts, nextToken],
+  game,
 ];

@@ -129,3 +129,6 @@ export const attentionState = viewState("attention", {
   pencil: choice("auto", "on", "off"),
   scope: choice(...SCOPES),
 });
+
+/** Of the game: its puzzle, by number; null: today's. */
+export const gameState = viewState("game", { puzzle: index(/** @type {number|null} */ (null)) });

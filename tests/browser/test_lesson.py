@@ -113,7 +113,7 @@ def test_twelve_steps_with_the_arrow_keys(open_page: "Callable[..., Page]") -> N
         page.keyboard.press("PageDown" if n % 2 else "ArrowRight")
     arrive(page, "closing")
     assert page.locator(".lesson-count").inner_text().endswith("In short")
-    assert page.get_by_test_id("lesson-onward").count() == 3
+    assert page.get_by_test_id("lesson-onward").count() == 4
     page.keyboard.press("ArrowLeft")
     arrive(page, "writing")
     page.wait_for_url("**/?lesson=attention&step=12")

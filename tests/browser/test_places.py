@@ -778,3 +778,23 @@ def test_japanese_in_bytes_is_shown_by_character(open_page: "Callable[..., Page]
     page.locator("[data-matrix=weights-characters]").wait_for()
     page.get_by_test_id("groups-tokens").click()
     page.locator("[data-matrix=weights]").wait_for()
+
+
+def test_a_puzzle_is_begun_solved_and_shared(open_page: "Callable[..., Page]") -> None:
+    """From Tools: the best known way solves it, in the run that the page asked for."""
+    page = open_page(viewport=LAPTOP)
+    opened(page, "model")
+    open_tools(page)
+    page.get_by_role("button", name="Break the model").click()
+    page.get_by_test_id("game-start").click()
+    said = page.get_by_test_id("game-said")
+    expect(said).to_contain_text("0 connections hidden")
+    page.get_by_test_id("game-best").click()
+    expect(said).to_have_attribute("data-solved", "true")
+    expect(said).to_contain_text("as few as the best known way")
+    assert serious(page, "[data-panel=game]") == []
+    page.get_by_test_id("game-start").click()
+    expect(said).to_contain_text("0 connections hidden")
+    href = page.get_by_test_id("game-link").get_attribute("href") or ""
+    assert "game.puzzle=" in href
+    assert "#text=" in href

@@ -17,7 +17,7 @@ import { drawStep, optionWords } from "./step.js";
 import { keepProgress, lessonSteps, nodesOf, said, stepPatch } from "./steps.js";
 
 /**
- * @import { Lesson, Step } from "../../data/lessons.js"
+ * @import { Lesson, Next, Step } from "../../data/lessons.js"
  * @import { Context } from "../../page.js"
  * @import { Frame } from "../../shell/frame.js"
  * @import { Parts } from "./parts.js"
@@ -297,11 +297,12 @@ export function createLessonGuide(context, leave) {
     root.dataset.guess = made ? "made" : "open";
   }
 
-  /** Where the end of a lesson leads: to another lesson, or to a sentence of the reader's own. @param {string|null} lesson */
-  function leadOn(lesson) {
-    if (lesson !== null) return actions.set({ lesson, lessonStep: 1 });
+  /** Where the end of a lesson leads: to another lesson, to a drawer, or to a sentence of the reader's own. @param {Next} next */
+  function leadOn({ lesson, drawer }) {
+    if (lesson) return actions.set({ lesson, lessonStep: 1 });
     leave();
-    frame.sentence.input.focus();
+    if (drawer) actions.set({ drawer });
+    else frame.sentence.input.focus();
   }
 
   /** @param {"notes"|"extra"} name */

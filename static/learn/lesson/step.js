@@ -77,19 +77,19 @@ function drawQuestion(root, question, { live, mark, answered, perform }) {
 
 /**
  * The end of a lesson: what to do next.
- * @param {HTMLElement} root @param {Next[]} next @param {(lesson: string|null) => void} follow
+ * @param {HTMLElement} root @param {Next[]} next @param {(next: Next) => void} follow
  */
 function drawForward(root, next, follow) {
-  const button = (/** @type {Next} */ { lesson, ...words }) =>
+  const button = (/** @type {Next} */ one) =>
     h(
       "button",
       {
         class: "btn",
         type: "button",
         dataset: { testid: "lesson-onward" },
-        on: { click: () => follow(lesson ?? null) },
+        on: { click: () => follow(one) },
       },
-      said(words),
+      said(one),
     );
   replace(
     root,
@@ -161,7 +161,7 @@ function follow(event, go) {
 /**
  * @param {Parts} parts @param {Lesson} lesson @param {number} n  from 1
  * @param {{live: () => Live|null, go: (by: number) => void, answered: () => void,
- *   perform: (patches: Patch[]) => void, follow: (lesson: string|null) => void}} on
+ *   perform: (patches: Patch[]) => void, follow: (next: Next) => void}} on
  */
 export function drawStep(parts, lesson, n, { live, go, answered, perform, follow }) {
   const steps = lessonSteps(lesson);
