@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NO_TREE, visited, wayTo } from "../../static/state/text_tree.js";
 import { folded } from "../../static/state/tree_changes.js";
-import { columnEnds, neighbour, placedFrom } from "../../static/views/generation/tree_layout.js";
+import { branchEnd, columnEnds, neighbour, placedFrom } from "../../static/views/generation/tree_layout.js";
 
 const RUN = { model: "gpt", text: "Tom" };
 const EDITED = { ...RUN, interventions: [{ kind: "ablate", where: { layer: 5, role: "z", head: 5 } }] };
@@ -91,6 +91,18 @@ test("arrow keys walk along a text and between branches, and stop at the ends", 
   assert.equal(to(0, "Left"), null);
   assert.equal(TREE.nodes[neighbour(TREE, all, at(1), "End") ?? -1]?.ids[0], 3);
   assert.equal(neighbour(TREE, all, at(6), "Home"), 0);
+});
+
+test("a branch ends where the shown text does, or along its oldest way", () => {
+  const at = (/** @type {number} */ id) => TREE.nodes.findIndex((node) => node?.ids[0] === id);
+  assert.deepEqual(
+    [1, 2, 7].map((id) => branchEnd(TREE, at(id))),
+    [TREE.tip, TREE.tip, TREE.tip],
+  );
+  assert.deepEqual(
+    [5, 4].map((id) => TREE.nodes[branchEnd(TREE, at(id))]?.ids[0]),
+    [6, 4],
+  );
 });
 
 test("a column is as wide as its widest label", () => {

@@ -66,7 +66,8 @@ function page() {
 test("steps are kept with what drew them; Back keeps them ahead", async () => {
   const { store, session, arrive, step, shown } = page();
   await arrive();
-  assert.equal(session.here(), -1); // a sentence alone needs no tree
+  assert.equal(store.get().tree.nodes.length, 0); // a sentence alone needs no tree …
+  assert.deepEqual(textAt(session.tree(), session.here()), { ids: PROMPT, nPrompt: 3 }); // … and is shown as its beginning
   await step(7);
   await step(8);
   assert.deepEqual(shown(), [

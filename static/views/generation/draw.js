@@ -58,7 +58,7 @@ function createPanel(root, actions) {
     if (path) setText(parts.count, countOf(path, player, state));
     parts.restart.draw();
     ways.draw(state);
-    parts.tools.draw(state);
+    parts.tools.draw();
     for (const part of [tree, parts.cross, parts.drawn, parts.two, parts.beams]) part.draw(trace, state);
     setText(parts.notes, notesOf(session.blocked(), state, trace));
     parts.notes.hidden = parts.notes.textContent === "";

@@ -8,7 +8,7 @@ import { offsetOf } from "../../model/compare/runs.js";
 import { writesTarget } from "../../model/description.js";
 import { rowOf } from "../../model/selection.js";
 import { followsQuery, nodeShown, showingIds, writingSide } from "../../model/written.js";
-import { allFrom, find, merged, nodeAt, sameSentence, visited, wayTo } from "../../state/text_tree.js";
+import { allFrom, find, merged, NO_TREE, nodeAt, sameSentence, visited, wayTo } from "../../state/text_tree.js";
 import { folded, grownBy, picked, pruned, renamed, undone } from "../../state/tree_changes.js";
 
 /**
@@ -105,8 +105,26 @@ export function createSession(actions) {
     actions.set({ ...showingIds(actions.get(), trace?.model, ids, nPrompt), tree });
   }
 
-  /** The place of the page in the tree; -1: nothing was written yet. */
-  const here = () => at((now) => find(actions.get().tree, runOf(now), now.ids)) ?? -1;
+  /** The last tree with a path that was not written here, which the store does not have yet. */
+  let givenTree = { of: NO_TREE, text: "", tree: NO_TREE };
+
+  /** The tree as it is shown: also with what the model wrote before anyone took a token. @returns {TextTree} */
+  function shownTree() {
+    const { tree } = actions.get();
+    const now = path();
+    if (!now?.given || find(tree, runOf(now), now.ids) >= 0) return tree;
+    const run = runOf(now);
+    const text = keyOf(run, now.ids);
+    if (givenTree.of !== tree || givenTree.text !== text) {
+      const how = now.typed ? "typed" : "greedy";
+      const own = visited(tree, run, now, (i) => told(run, now.ids.slice(0, i + 1), how)).tree;
+      givenTree = { of: tree, text, tree: own };
+    }
+    return givenTree.tree;
+  }
+
+  /** The place of the page in the tree; -1: its text is being read. */
+  const here = () => at((now) => find(shownTree(), runOf(now), now.ids)) ?? -1;
 
   const session = {
     path,
@@ -159,24 +177,25 @@ export function createSession(actions) {
 
     // The tree.
     here,
+    tree: shownTree,
     /** @param {number} at  of the tree, which brings its run */
     goTo(at) {
-      const { tree } = actions.get();
+      const tree = shownTree();
       const tip = wayTo(tree, tree.tip).includes(at) ? tree.tip : at;
-      actions.set({ ...nodeShown(actions.get(), trace?.model, at), tree: { ...tree, tip } });
+      actions.set({ ...nodeShown({ ...actions.get(), tree }, trace?.model, at), tree: { ...tree, tip } });
     },
     /** Without this branch; the page leaves it. @param {number} at */
     prune(at) {
-      const { tree } = actions.get();
+      const tree = shownTree();
       if (allFrom(tree, at).includes(here())) session.goTo(nodeAt(tree, at).up);
       actions.set({ tree: pruned(actions.get().tree, at) });
     },
     /** @param {number} at @param {string} name */
-    rename: (at, name) => actions.set({ tree: renamed(actions.get().tree, at, name) }),
+    rename: (at, name) => actions.set({ tree: renamed(shownTree(), at, name) }),
     /** @param {number} at @param {boolean} folds */
-    fold: (at, folds) => actions.set({ tree: folded(actions.get().tree, at, folds) }),
+    fold: (at, folds) => actions.set({ tree: folded(shownTree(), at, folds) }),
     /** @param {number} at  to be compared */
-    pick: (at) => actions.set({ tree: picked(actions.get().tree, at) }),
+    pick: (at) => actions.set({ tree: picked(shownTree(), at) }),
     /** Texts that another request wrote from here. @param {Path} path @param {{ids: number[], told: Told}[]} texts */
     grow: (path, texts) => actions.set({ tree: grownBy(actions.get().tree, runOf(path), path, texts) }),
     undo: () => actions.set({ tree: undone(actions.get().tree) }),
@@ -191,7 +210,7 @@ export function createSession(actions) {
 
     /** The undone ids of the path, oldest first. @returns {number[]} */
     undone() {
-      const { tree } = actions.get();
+      const tree = shownTree();
       const way = tree.tip < 0 ? [] : wayTo(tree, tree.tip);
       const known = way.indexOf(here());
       return known < 0 ? [] : way.slice(known + 1).flatMap((one) => nodeAt(tree, one).ids);

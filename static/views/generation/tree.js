@@ -37,7 +37,6 @@ export function createTree(session, player, actions) {
   const marks = h("div", { class: "tree-marks" });
   const canvas = h("div", { class: "tree-canvas", translate: "no" }, edges, items, marks);
   const scroll = h("div", { class: "tree-scroll", dataset: { testid: "tree" } }, canvas);
-  const empty = h("p", { class: "dim", dataset: { testid: "tree-empty" } }, t("tree.empty"));
   const zooms = [-1, 1].map((step) => {
     const name = step < 0 ? "out" : "in";
     const attrs = {
@@ -80,16 +79,11 @@ export function createTree(session, player, actions) {
   function draw(trace, state) {
     Object.assign(last, { trace, state });
     const here = session.here();
-    const { tree } = state;
+    if (here < 0) return; // while a new sentence is read, the old one stays
+    const tree = session.tree();
     scroll.dataset.ids = session.path()?.ids.join(".") ?? ""; // what is written, for tests
-    scroll.hidden = here < 0;
-    empty.hidden = here >= 0;
     const at = ZOOMS.indexOf(zoom);
     zooms.forEach((button, up) => update(button, { "aria-disabled": ZOOMS[at + (up ? 1 : -1)] ? null : "true" }));
-    if (here < 0) {
-      known = null;
-      return [edges, items, marks].forEach((part) => replace(part));
-    }
     const words = wayTo(tree, here).map((one) => nodeAt(tree, one).ids.map(session.word));
     const content = JSON.stringify([here, zoom, typeScale(), words]);
     if (tree === known && content === drawn) return;
@@ -122,7 +116,7 @@ export function createTree(session, player, actions) {
     if (row) bringIntoView(scroll, /** @type {HTMLElement} */ (row), SIZE.mark * picture.zoom);
   }
 
-  return { node: h("div", { class: "tree" }, empty, scroll), zooms, draw };
+  return { node: h("div", { class: "tree" }, scroll), zooms, draw };
 }
 
 /** @param {Picture} picture */

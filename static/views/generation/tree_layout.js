@@ -78,3 +78,11 @@ export function neighbour(tree, all, at, key) {
   const near = there.sort((a, b) => Math.abs(a.column - here.column) - Math.abs(b.column - here.column));
   return near[0]?.at ?? null;
 }
+
+/** The end of the branch that goes on from a node: of the shown one, or along the oldest way. @param {TextTree} tree @param {number} at */
+export function branchEnd(tree, at) {
+  if (tree.tip >= 0 && wayTo(tree, tree.tip).includes(at)) return tree.tip;
+  let end = at;
+  for (let ways = waysFrom(tree, end); ways.length > 0; ways = waysFrom(tree, end)) end = ways[0].at;
+  return end;
+}

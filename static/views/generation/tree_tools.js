@@ -5,9 +5,9 @@ import { compact, nodeAt, wayTo } from "../../state/text_tree.js";
 import { h, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { saveText } from "../../ui/save.js";
+import { branchEnd } from "./tree_layout.js";
 
 /**
- * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
  * @import { Session } from "./session.js"
  */
@@ -27,9 +27,11 @@ export function createTreeTools(session, actions, zooms, more) {
       },
       t(`tree.${name}`),
     );
+  /** The end of the shown branch, which has its name. */
+  const end = () => branchEnd(session.tree(), session.here());
   const rename = () => {
-    const at = session.here();
-    if (at >= 0 && (nodeAt(actions.get().tree, at).name ?? "") !== field.value.trim()) session.rename(at, field.value);
+    if (session.here() < 0) return;
+    if ((nodeAt(session.tree(), end()).name ?? "") !== field.value.trim()) session.rename(end(), field.value);
   };
   const field = h("input", {
     type: "text",
@@ -42,7 +44,7 @@ export function createTreeTools(session, actions, zooms, more) {
   });
   const pick = button("pick", () => session.pick(session.here()));
   const prune = button("prune", () => session.prune(session.here()));
-  const fold = button("fold", () => session.fold(session.here(), !nodeAt(actions.get().tree, session.here()).folded));
+  const fold = button("fold", () => session.fold(session.here(), !nodeAt(session.tree(), session.here()).folded));
   const undo = button("undo", () => session.undo());
   const file = createTreeFile(session, actions);
   const node = h(
@@ -60,8 +62,8 @@ export function createTreeTools(session, actions, zooms, more) {
   );
   return {
     node,
-    /** @param {State} state */
-    draw({ tree }) {
+    draw() {
+      const tree = session.tree();
       const at = session.here();
       const one = at < 0 ? null : nodeAt(tree, at);
       for (const each of [pick, field, prune, fold, undo, ...zooms]) each.hidden = one === null;
@@ -70,7 +72,7 @@ export function createTreeTools(session, actions, zooms, more) {
       if (!one) return;
       const chosen = tree.pair.includes(at);
       update(pick, { "aria-pressed": chosen, title: t(chosen ? "tree.unpick" : "tree.pick_about") });
-      if (document.activeElement !== field) field.value = one.name ?? "";
+      if (document.activeElement !== field) field.value = nodeAt(tree, end()).name ?? "";
       update(prune, { "aria-disabled": one.up < 0 ? "true" : null });
       setText(fold, t(one.folded ? "tree.open" : "tree.fold"));
     },
@@ -92,7 +94,8 @@ function createTreeFile(session, actions) {
     return h("button", { ...attrs, on: { click } }, t(`tree.${name}`));
   };
   const save = button("save", () => {
-    const { tree, model } = actions.get();
+    const { model } = actions.get();
+    const tree = session.tree();
     const own = compact(tree, [wayTo(tree, session.here())[0]]);
     saveText(JSON.stringify({ chumoku: "tree", version: 1, tree: own }), "application/json", `tree-${model}.json`);
   });
