@@ -768,7 +768,7 @@ def test_a_missing_library_is_reported_and_loaded_again(page: "Page", page_error
     page.goto(link({"text": TEXT, "view": "prediction"}))
     alert = page.locator(".matrix-error")
     alert.wait_for()
-    assert "plotly.js could not be loaded from /static/vendor/plotly.min.js" in alert.inner_text()
+    assert "plotly.js could not be loaded from static/vendor/plotly.min.js" in alert.inner_text()
 
     page.unroute("**/plotly.min.js")
     alert.get_by_role("button").click()
