@@ -152,6 +152,22 @@ def test_a_folder_may_lack_the_pooler_and_may_name_the_base_in_front(tmp_path: P
     assert torch.equal(shown(tmp_path, "BertModel"), before)
 
 
+def test_a_folder_of_sentence_transformers_opens_as_its_model(tmp_path: Path) -> None:
+    """With its modules listed, and a folder for the pooling, beside the model's own files."""
+    traceable, eager = opened(tmp_path, toys.bert("MPNetModel"), toys.word_piece())
+    (tmp_path / "modules.json").write_text(
+        '[{"idx": 0, "path": "", "type": "sentence_transformers.models.Transformer"}]'
+    )
+    (tmp_path / "1_Pooling").mkdir()
+    (tmp_path / "1_Pooling" / "config.json").write_text('{"pooling_mode_mean_tokens": true}')
+    source = source_of(tmp_path)
+    assert source is not None
+    run = Run(traceable.tokenizer.encode(TEXT))
+    found = source.open(tmp_path, CPU).trace(run, ["last_hidden_state"]).tensors["last_hidden_state"]
+    with torch.inference_mode():
+        assert torch.equal(found, eager(torch.tensor([run.ids])).last_hidden_state[0])
+
+
 def shown(folder: Path, kind: str) -> Tensor:
     """The stream after the last layer, opened as this class."""
     file = folder / "config.json"
