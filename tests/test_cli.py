@@ -439,6 +439,29 @@ def test_serve_says_where_it_is_and_stops_when_asked() -> None:
         assert "xyzzy" not in said.lower()
 
 
+def test_a_room_outlives_a_killed_server_and_ends_with_one_that_is_stopped(tmp_path: Path) -> None:
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+
+    def served(port: str) -> tuple[subprocess.Popen[str], str]:
+        command = [sys.executable, "-m", "chumoku", "serve", "--port", port, "--device", "cpu"]
+        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+        assert server.stdout is not None
+        return server, next(word for word in server.stdout.readline().split() if word.startswith("http"))
+
+    first, url = served("0")
+    with first:
+        key = json.load(urlopen(Request(f"{url}/api/rooms", b""), timeout=60))["key"]
+        first.kill()
+    second, url = served(url.rpartition(":")[2])
+    with second:
+        asked = Request(f"{url}/api/room", headers={"X-Room-Key": key})
+        assert json.load(urlopen(asked, timeout=60))["role"] == "teacher"
+        assert len(list(tmp_path.glob("chumoku-rooms-*/*.sqlite"))) == 1
+        second.terminate()
+        second.wait(timeout=60)
+    assert list(tmp_path.glob("chumoku-rooms-*")) == []
+
+
 def test_parts_are_switched_off_in_short_forms(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "off.safetensors"
     edits = ["off:head:1:3", "off:ffn:2", "off:attention:self:0", "no-positions", "freeze-norms"]

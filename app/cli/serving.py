@@ -62,6 +62,8 @@ def serve(settings: Settings) -> None:
         models = f"{', '.join(found.names)} on {found.device}"
         ready = announcement(listener, shared.token, models)
         server = server_of(create_app(shared, found), shared, raise_file_limit(), ready)
+        if settings.rooms_dir is None:
+            server.folder = shared.rooms_dir
         found.gc_freeze.freeze()
         with suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly stop
             server.run(sockets=[listener])
@@ -113,6 +115,8 @@ class Announcing(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, message: str) -> None:
         super().__init__(config)
         self.message = message
+        self.folder: Path | None = None
+        """Of rooms, which end with the server."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -121,8 +125,11 @@ class Announcing(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await super().shutdown(sockets)
+        # Here, because uvicorn then re-raises the signal that stopped it.
         for handler in logging.getLogger().handlers:
-            handler.flush()  # here, because uvicorn then re-raises the signal that stopped it
+            handler.flush()
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def show(message: str) -> None:
