@@ -42,6 +42,7 @@ PANELS = (
     "next_token",
     "generation",
     "cache",
+    "fed",
     "compared_texts",
     "classes",
     "gap",

@@ -10,6 +10,7 @@ import { comparable, hasLogits, hasWeights } from "../model/compare/runs.js";
 import {
   answeringStack,
   answersTokens,
+  attentionsOf,
   can,
   fillsMask,
   hasVocabulary,
@@ -25,7 +26,15 @@ import { openFfn } from "./ffn/data.js";
 import labels from "./heads/labels.js";
 import inspector from "./inspector/inspector.js";
 import { isModel } from "./places.js";
-import { batchState, cacheState, compareState, dockState, gameState, generationState } from "./view_states.js";
+import {
+  batchState,
+  cacheState,
+  compareState,
+  dockState,
+  fedState,
+  gameState,
+  generationState,
+} from "./view_states.js";
 
 /**
  * @import { Model } from "../model/description.js"
@@ -221,6 +230,18 @@ const cache = {
   ...lazily(() => import("./generation/cache.js")),
 };
 
+/** Which words fed what was written, token by token. @type {Panel} */
+const fed = {
+  id: "fed",
+  frame: { place: "drawer", className: "panel fed", title: "fed.title", tool: true },
+  shown: (state) => state.drawer === "fed" && state.file === null,
+  has: (model) => predictsTokens(model) && attentionsOf(model).some(({ overview }) => overview !== null),
+  viewState: fedState,
+  needs: [],
+  also: (state, model) => (can(model, "route") ? ["explain:route"] : []),
+  ...lazily(() => import("./generation/fed.js")),
+};
+
 /**
  * Next token: row t predicts t+1. The most likely tokens of the whole vocabulary, before and after the sampling
  * settings.
@@ -279,6 +300,6 @@ const roles = { ...labels, shown: inDrawer("labels") };
 /** In this order within each place of the page. @type {Panel[]} */
 export const PANELS = [
   ...[dock, besidePicker, beside, trainingSnapshots, rank, roles, inspector, classes, fillMask, headAnswer, ffnUnits],
-  ...[compare, batch, effectiveKeys, generation, cache, comparedTexts, nextToken],
+  ...[compare, batch, effectiveKeys, generation, cache, fed, comparedTexts, nextToken],
   game,
 ];

@@ -27,6 +27,10 @@ export const generationState = viewState("generation", {
 export const CACHE_COSTS = /** @type {const} */ (["multiply_adds", "bytes", "milliseconds"]);
 export const cacheState = viewState("cache", { on: onOff(true), shows: choice(...CACHE_COSTS) });
 
+export const FED_BY = /** @type {const} */ (["river", "head", "heads"]);
+/** Which words fed what was written: how that is measured, up to which written token (null: all), and whether it is summed. */
+export const fedState = viewState("fed", { by: choice(...FED_BY), sums: onOff(true), frame: index(null) });
+
 /** Which probability the chips of the dock show: the model's own, or what temperature, top-k and top-p make of it. */
 export const dockState = viewState("dock", { shows: choice("model", "sampled") });
 

@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import expect
 
 from chumoku.model.trace import trace
-from tests.browser.helpers import all_heads, link, open_sampling, wait_for_run
+from tests.browser.helpers import all_heads, link, open_sampling, open_tools, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, Request
@@ -237,6 +237,30 @@ def multiply_adds(checkpoint: "Checkpoint", ids: list[int], *, cached: bool) -> 
     mixing = (counted(n) - n * once) / (n * n - n)
     rows = 1 if cached else n
     return rows * (once - mixing + n * mixing)
+
+
+def test_what_fed_the_text_is_the_rows_that_predicted_it(
+    page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
+) -> None:
+    show(page, text, fed__by="head")
+    n = len(prompt)
+    for more in (1, 2):
+        press(page, "step", n + more)
+    open_tools(page)
+    page.get_by_test_id("tool-fed").click()
+    ids = model_steps(checkpoint, prompt, 2)[-1].ids
+    pattern = trace(checkpoint, ids, [f"layers.{LAYER}.attn.pattern"]).tensors[f"layers.{LAYER}.attn.pattern"][HEAD]
+    tokens = page.get_by_test_id("fed-token")
+    expect(tokens).to_have_count(len(ids))
+    shares = "all => all.map(({ dataset }) => Number(dataset.share))"
+    both = pattern[[n - 1, n]].mean(0).numpy()
+    np.testing.assert_allclose(tokens.evaluate_all(shares), both, atol=1.5 / 255)
+    page.get_by_test_id("fed-frame").fill("1")  # the first written token alone
+    expect(page.get_by_test_id("fed-frame")).to_have_attribute("aria-valuetext", "written token 1 of 2")
+    np.testing.assert_allclose(tokens.evaluate_all(shares), pattern[n - 1].numpy(), atol=1.5 / 255)
+    page.get_by_test_id("fed-play").click()
+    expect(page.get_by_test_id("fed-frame")).to_have_attribute("aria-valuetext", "written token 2 of 2")
+    expect(page.get_by_test_id("fed-play")).to_have_text("Play")  # it ends with the text
 
 
 SHARE = "({ style }) => [style.left, style.width].map(parseFloat)"

@@ -50,7 +50,7 @@ test("a new panel is placed by its frame, after earlier ones", () => {
       ["dock"],
       ["beside_pick"],
       ["inspector", "classes", "gap", "given", "ffn_units"],
-      ["watched", "rank", "labels", "batch", "generation", "cache", "compared_texts", "next_token", "game"],
+      ["watched", "rank", "labels", "batch", "generation", "cache", "fed", "compared_texts", "next_token", "game"],
     ],
   );
 });
