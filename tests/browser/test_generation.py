@@ -334,8 +334,8 @@ def test_the_line_over_the_text_and_what_a_token_could_have_been(
 ) -> None:
     from chumoku.model.sampling import SamplingSettings, distribution
 
+    page.mouse.move(0, 0)  # a token that comes under the pointer is asked about
     show(page, text)
-    page.mouse.move(0, 0)
     told, card = page.locator(".tok.told"), page.get_by_test_id("could-be")
     press(page, "step", len(prompt) + 1)
     expect(told).to_have_count(1)  # what the step itself has brought
