@@ -3,7 +3,7 @@
  * and multiplied with it and without, and what the server had read before.
  */
 
-import { has } from "../../model/description.js";
+import { attentionOf, isRecurrent } from "../../model/description.js";
 import { cachedAttention, crossAttention, keyBytes, stepCost, tokensOf } from "../../model/kv_cache.js";
 import { tokenName } from "../../model/labels.js";
 import { switchRow } from "../../ui/controls.js";
@@ -137,13 +137,11 @@ function groupsOf(model, lengths, cache) {
   const taken = isAnew(cache) ? 1 : 0;
   const own = cachedAttention(model);
   const keys = own ? keyBytes(model, lengths) : cache.bytes;
-  const kept = groupOf(t("cache.kept"), [taken === 0 ? cache.bytes : keys, 0], taken, (value) =>
-    value ? byteSize(value) : "0",
-  );
+  const size = (/** @type {number} */ value) => (value ? byteSize(value) : "0");
+  const known = own || taken === 0; // of other mechanisms, what a cache would hold is not counted
+  const kept = known && groupOf(t("cache.kept"), [taken === 0 ? cache.bytes : keys, 0], taken, size);
   const [less, more] = [true, false].map((cached) => stepCost(model, { ...lengths, cached }));
-  const state = !own && !has(model.description.attentions[0], "scores");
-  if (!less || !more)
-    return [kept, state && h("p", { class: "dim" }, t("cache.state", { size: byteSize(keyBytes(model, lengths)) }))];
+  if (!less || !more) return [kept, isRecurrent(attentionOf(model)) && h("p", { class: "dim" }, t("cache.state"))];
   const all = [less, more].map(({ weights, attention }) => weights + attention);
   return [
     kept,
