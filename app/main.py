@@ -13,7 +13,7 @@ from starlette.types import Lifespan
 
 from chumoku.app import VERSION
 from chumoku.app.api import generation as generation_routes
-from chumoku.app.api import health, models, pages, rooms, tokens, traces, translation
+from chumoku.app.api import health, models, opening, pages, rooms, tokens, traces, translation
 from chumoku.app.api.explain import routes as explain
 from chumoku.app.api.explain import streams as explain_streams
 from chumoku.app.http import handlers
@@ -31,6 +31,7 @@ from chumoku.app.services.job_queue import JobQueue
 from chumoku.app.services.library import Library
 from chumoku.app.services.memory_budget import MemoryBudget
 from chumoku.app.services.metrics import Metrics
+from chumoku.app.services.opening import Openings
 from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.request_coalescing import AnswerCache, RequestCoalescing
 from chumoku.app.services.rooms.database import Database
@@ -42,7 +43,19 @@ from chumoku.model.pictures.uploads import WORKING
 ROUTERS = tuple(
     resource.router
     for resource in (
-        *(pages, models, tokens, traces, generation_routes, translation, explain, explain_streams, rooms, health),
+        *(
+            pages,
+            models,
+            opening,
+            tokens,
+            traces,
+            generation_routes,
+            translation,
+            explain,
+            explain_streams,
+            rooms,
+            health,
+        ),
     )
 )
 """In the order of `/docs`."""
@@ -91,7 +104,12 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         logging.getLogger("chumoku").setLevel(settings.log_level.upper())
         there = await to_thread.run_sync(discovered, settings) if loaded is None else loaded
-        app.state.body_limits.pictures = pictures.bytes_in_a_run(entry.about for entry in there.entries.values())
+
+        def measure_pictures() -> None:
+            abouts = (entry.about for entry in there.entries.values())
+            app.state.body_limits.pictures = pictures.bytes_in_a_run(abouts)
+
+        measure_pictures()
         there.run_cache = RunCache(settings.trace_cache, app.state.metrics)
         budget = MemoryBudget(settings.answer_room, settings.answer_limit)
         work = JobQueue(settings.model_threads, settings.queue, settings.streams, app.state.metrics, budget)
@@ -102,7 +120,8 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
         largest = WORKING * settings.upload_pixels
         decoding = MemoryBudget(largest, largest)
         rooms = Rooms(Database(settings.rooms_dir))
-        app.state.chumoku = State(settings, there, work, prefixes, coalescing, beginnings, steps, decoding, rooms)
+        app.state.chumoku = State(settings, there, work, prefixes, coalescing, beginnings, steps, decoding, rooms,
+                                  Openings(there, settings, measure_pictures))  # fmt: skip
         async with app.state.metrics.shared(), rooms.kept():
             yield
 

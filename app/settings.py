@@ -74,6 +74,11 @@ class Settings(BaseSettings):
         ge=1,
         description="Generations and effects open at once; one more gets 503.",
     )
+    open_models: bool | None = Field(
+        default=None,
+        description="Whether the page may open more models; default: only on this machine, without a proxy.",
+    )
+    download_bytes: int = Field(default=8 * 1000**3, ge=0, description="Most bytes of a model that the page downloads.")
     rooms_dir: Path | None = Field(
         default=None, description="Folder of the file of rooms, on a local disk; default: a private temporary one."
     )

@@ -37,6 +37,7 @@ router = APIRouter(prefix="/api", tags=["models"], route_class=JsonRoute)
 @router.get("/models", response_model=ModelsResponse)
 async def models(request: Request, library: LibraryDep, built: BuiltDep) -> Response:
     """All models: their shape and their card. No weights are loaded for this."""
+    library.refresh()
     key = "models", library.default, *library.names, *library.problems
     return await built.response(request.headers, key, lambda: as_bytes(ModelsResponse, all_models(library)))
 

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from chumoku.app.api.run import MAX_IDS, RunRequest
 from chumoku.app.api.schema import (
+    LONGEST_NAME,
     MAX_SEED,
     Candidates,
     Indices,
@@ -25,6 +26,15 @@ class TokenizeRequest(Request):
     text: str = Field(description="What to tokenize; may be empty.", examples=["Once upon a time"])
     compare: bool = Field(
         default=False, description="Also count it under tiktoken's public encodings, if their files are present."
+    )
+
+
+class OpenRequest(Request):
+    model: str = Field(
+        min_length=1,
+        max_length=LONGEST_NAME,
+        description="A folder of the models directory, or an id of Hugging Face's hub.",
+        examples=["openai-community/gpt2"],
     )
 
 

@@ -1,4 +1,4 @@
-"""Models of the Hugging Face hub by id. Only the command line downloads them, never a request."""
+"""Models of the Hugging Face hub by id, for the command line."""
 
 from __future__ import annotations
 
@@ -6,15 +6,10 @@ import os
 from difflib import get_close_matches
 from pathlib import Path
 
+from chumoku.app.services.hub import FILES
 from chumoku.app.settings import Settings
 from chumoku.model.checkpoint import ZOO
 from chumoku.model.traceable import ID, cache_folder, cached, place_of
-
-FILES = [
-    "model*.safetensors", "model.safetensors.index.json", "config.json", "preprocessor_config.json",
-    "tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "source.spm", "target.spm", "vocab.json",
-]  # fmt: skip
-"""Files to download: no pickle, no code."""
 
 
 def folder_of(model: str) -> Path:

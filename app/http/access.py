@@ -102,6 +102,22 @@ def is_loopback(request: Request) -> bool:
     return (mapped or address).is_loopback
 
 
+def is_local(host: str) -> bool:
+    """Whether a server that listens on this host is reached by its own machine alone."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost"
+
+
+FORWARDED = ("forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip", "x-proxycontextpath")
+
+
+def is_forwarded(request: Request) -> bool:
+    """Whether a proxy passed this request on: the client is then another than it seems."""
+    return any(name in FORWARDED or name.startswith("x-forwarded") for name in request.headers)
+
+
 def no_token() -> AppError:
     message = "This server requires its token."
     hint = "Open the link that it printed, or send the header Authorization: Bearer <token>."

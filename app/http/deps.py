@@ -20,6 +20,7 @@ from chumoku.app.services.job_queue import JobQueue, Wanted
 from chumoku.app.services.library import Library
 from chumoku.app.services.memory_budget import Claim, MemoryBudget
 from chumoku.app.services.metrics import Metrics
+from chumoku.app.services.opening import Openings
 from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.request_coalescing import RequestCoalescing
 from chumoku.app.services.rooms.watch import Rooms
@@ -40,6 +41,7 @@ class State:
     decoding: MemoryBudget
     """Memory for decoding uploaded pictures: as much as the largest one takes."""
     rooms: Rooms
+    openings: Openings
 
 
 def state_of(request: Request) -> State:

@@ -64,7 +64,8 @@ def serve(model: Model | str | PathLike[str] | None = None, *, port: int = 0, he
     chosen = model if isinstance(model, Model) or model is None else load(model)
     with as_value_error():
         behind = proxied(0, os.environ) is not None
-        settings = from_environment(port=port, **({"token": secrets.token_urlsafe(16)} if behind else {}))
+        ours = {"token": secrets.token_urlsafe(16), "open_models": True} if behind else {}
+        settings = from_environment(port=port, **ours)
     listener = listen("127.0.0.1", settings.port)
     try:
         server, thread = started(settings, chosen, listener)

@@ -84,6 +84,7 @@ EXAMPLES: dict[str, Json] = {
 }
 OPTIONS = {
     "/api/trace": " -o trace.safetensors",
+    "/api/open": " -N",
     "/api/generate": " -N",
     "/api/generate/ways": " -N",
     "/api/explain/effects": " -N",
@@ -139,7 +140,7 @@ def curl(method: str, path: str, base: str, model: str) -> str:
     """A command that works as it is; in a room, with its key."""
     if (more := IN_ROOMS.get(f"{method} {path}")) is not None:
         return f"curl {base}{path}{more}"
-    example = EXAMPLES.get(path)
+    example = {"model": model} if path == "/api/open" and method == "post" else EXAMPLES.get(path)
     if method == "get" and example is not None:
         return f"curl{OPTIONS.get(path, '')} '{base}{path}?text={quote(example['text'])}'"
     if example is None:

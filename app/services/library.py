@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,6 +83,15 @@ class Library:
         self.preferred, self.device, self.limit, self.bad = default, device, limit, list(bad)
         self.run_cache, self.gc_freeze = RunCache(0), GcFreeze()
         self._lock, self._clock = Lock(), itertools.count(1)
+        self.refresh: Callable[[], None] = lambda: None
+        """Adds what another process has opened."""
+
+    def add(self, entry: Entry) -> None:
+        """A model that is opened while the server runs. Others may be reading the models meanwhile: the mapping is
+        replaced, never changed."""
+        with self._lock:
+            self.entries = {**self.entries, entry.name: entry}
+            self.bad = [one for one in self.bad if one.name != entry.name]
 
     @property
     def usable(self) -> list[Entry]:
@@ -123,6 +132,9 @@ class Library:
         """The model with this name (None: the default), or the snapshot `name@step`. Raises `unknown_model` or
         `unknown_snapshot` (404), listing the known ones, and `broken_model` for one that was unavailable at startup."""
         found = self.entries.get(self.default if name is None else name)
+        if found is None:
+            self.refresh()
+            found = self.entries.get(str(name))
         if found is None:
             base, at, step = str(name).rpartition("@")
             if at and base in self.entries:

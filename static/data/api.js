@@ -71,6 +71,12 @@ const SESSION = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => 
 /** @returns {Promise<{default: string, models: any[]}>} */
 export const models = (options = {}) => read("json", send("GET", "api/models", undefined, options), options);
 
+/** Whether this reader may open more models, and the folders that there are. @returns {Promise<{allowed: boolean, folders: string[]}>} */
+export const openable = (options = {}) => read("json", send("GET", "api/open", undefined, options), options);
+
+/** The answer of the opening of a model, a stream of events. @param {{model: string}} request @returns {Promise<Response>} */
+export const open = (request, options = {}) => send("POST", "api/open", request, options);
+
 /** The full entry of one model. @param {string} name @returns {Promise<any>} */
 export const model = (name, options = {}) =>
   read("json", send("GET", `api/models/${encodeURIComponent(name)}`, undefined, options), options);

@@ -110,6 +110,27 @@ export async function measureCaching(request, { signal, onReading }) {
   await untilDone(answer, signal, { reading: onReading });
 }
 
+// Opening a model: a stream of what has come of its download.
+
+/** @typedef {{bytes: number, of: number, seconds_left: number|null}} Progress */
+
+/**
+ * The name of the opened model. Aborting the signal stops its download.
+ * @param {string} model @param {{signal: AbortSignal, onProgress: (progress: Progress) => void}} options
+ */
+export async function openModel(model, { signal, onProgress }) {
+  const answer = await api.open({ model }, { signal });
+  let name = model;
+  await untilDone(answer, signal, {
+    start: ({ bytes }) => onProgress({ bytes: 0, of: bytes, seconds_left: null }),
+    progress: onProgress,
+    opened: (content) => {
+      name = content.name;
+    },
+  });
+  return name;
+}
+
 // Generation: a stream of steps.
 
 /**

@@ -1,5 +1,6 @@
 /** The header: model menu, share link, export menu, language, type, theme. */
 
+import { openable } from "../data/api.js";
 import { lazy } from "../data/lazily.js";
 import { linkOf, withParam } from "../state/link.js";
 import { createPopover } from "../ui/controls.js";
@@ -107,11 +108,20 @@ function languageLink([code, sign]) {
 
 const exporting = lazy(() => import("../export/exporter.js"));
 
+/** Whether this reader may open more models; a saved page has no server. */
+const mayOpen = () =>
+  openable().then(
+    ({ allowed }) => allowed,
+    () => false,
+  );
+
 /** @param {Context} context @returns {Draw} */
 export function createHeader(context) {
   const { actions, models, problems, address, status, declared, frame } = context;
   const { header } = frame;
-  const drawMenu = createModelMenu(header.model, { models, problems, choose: actions.openModel });
+  const dialog = lazy(async () => (await import("./open_model.js")).createOpenModel(context));
+  const opener = { allowed: mayOpen, show: () => dialog.load().then(() => dialog.code?.()) };
+  const drawMenu = createModelMenu(header.model, { models, problems, choose: actions.openModel, opener });
   createMore(header.more);
   fitAsides(frame);
   /** @type {Parameters<Draw>} */

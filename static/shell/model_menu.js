@@ -147,11 +147,12 @@ function languagesOf(model) {
 
 /**
  * @param {HTMLElement} root
- * @param {{models: any[], problems: {name: string, reason: string}[], choose: (name: string) => void}} options  `problems`: the
- *   models that are unavailable, greyed with their reason
+ * @param {{models: any[], problems: {name: string, reason: string}[], choose: (name: string) => void,
+ *   opener?: {allowed: () => Promise<boolean>, show: () => unknown}}} options  `problems`: the models that are unavailable, greyed with
+ *   their reason; `opener`: the last line opens more models, where that is allowed
  * @returns {(current: string|null, error: ApiError|null) => void} draw
  */
-export function createModelMenu(root, { models: loaded, problems, choose }) {
+export function createModelMenu(root, { models: loaded, problems, choose, opener }) {
   const groups = modelGroups(loaded);
   const models = groups.flatMap((group) => group.models);
   const button = h("button", {
@@ -174,11 +175,13 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
   const broken = new Map();
   let current = 0;
   let active = 0;
+  /** @type {HTMLElement|null} the line that opens more models, once it is known that this reader may */
+  let more = null;
 
   function build() {
-    options = [...models.map(optionOf), ...problems.map(optionAside)];
-    const aside = problems.length > 0 && asideOf(options.slice(models.length));
-    replace(list, groups.map(groupOf), aside);
+    const aside = problems.map(optionAside);
+    options = [...models.map(optionOf), ...aside, ...(more ? [more] : [])];
+    replace(list, groups.map(groupOf), aside.length > 0 && asideOf(aside), more && lastLine(more));
     options.forEach((option, i) => option.addEventListener("click", () => take(i)));
     mark();
   }
@@ -209,7 +212,10 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
     else options[active].scrollIntoView({ block: "nearest" });
   };
   const toggle = (/** @type {boolean} */ open) => {
-    if (open && !options.length) build();
+    if (open && !options.length) {
+      build();
+      offer();
+    }
     list.hidden = !open;
     button.setAttribute("aria-expanded", String(open));
     if (open) {
@@ -218,7 +224,19 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
       list.focus();
     }
   };
+  const offer = async () => {
+    if (!(await opener?.allowed())) return;
+    const attrs = { role: "option", id: newId("model-more"), dataset: { testid: "open-model" } };
+    more = h("li", attrs, h("span", { class: "name" }, t("opening.title")));
+    build();
+    if (!list.hidden) activate(active);
+  };
   const take = (/** @type {number} */ index) => {
+    if (more && options[index] === more) {
+      toggle(false);
+      opener?.show();
+      return;
+    }
     if (index !== current && isAside(options[index])) return;
     toggle(false);
     button.focus();
@@ -269,6 +287,9 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
     );
   };
 }
+
+/** Below the models. @param {HTMLElement} item */
+const lastLine = (item) => h("li", { class: "more-models", role: "presentation" }, h("ul", { role: "group" }, item));
 
 /** The group of unavailable models. @param {HTMLElement[]} items */
 function asideOf(items) {

@@ -1,0 +1,40 @@
+/** What the dialog that opens a model says of a download, and the address of the opened model. */
+
+import assert from "node:assert/strict";
+import { addressOf, progressText, sizeText, timeText } from "../../static/shell/open_model.js";
+import { testWith } from "./words.js";
+
+const test = testWith({
+  "opening.progress": "{bytes} of {of}",
+  "opening.left": "{time} left",
+  "opening.mb": "{n} MB",
+  "opening.gb": "{n} GB",
+  "opening.seconds": "{n} s",
+  "opening.minutes": "{n} min",
+});
+Object.assign(globalThis, { document: { documentElement: { lang: "en" } } });
+
+test("bytes are in megabytes, from a thousand of them in gigabytes", () => {
+  assert.deepEqual([300_000, 4_260_000, 312_400_000, 1_400_000_000].map(sizeText), [
+    "0.3 MB",
+    "4.3 MB",
+    "312 MB",
+    "1.4 GB",
+  ]);
+});
+
+test("the time that is left is in seconds, then in minutes, and never none", () => {
+  assert.deepEqual([0.2, 40.4, 89, 90, 3600].map(timeText), ["1 s", "40 s", "89 s", "2 min", "60 min"]);
+});
+
+test("before a speed is known, and when all has come, no time is named", () => {
+  const of = 548_000_000;
+  assert.equal(progressText({ bytes: 0, of, seconds_left: null }), "0.0 MB of 548 MB");
+  assert.equal(progressText({ bytes: 312e6, of, seconds_left: 40 }), "312 MB of 548 MB · 40 s left");
+  assert.equal(progressText({ bytes: of, of, seconds_left: 0 }), "548 MB of 548 MB");
+});
+
+test("the opened model reads the sentence that stands there, if an address can hold it", () => {
+  assert.equal(addressOf("small", "The cat", []), "./?model=small&layer=0#text=The+cat");
+  assert.equal(addressOf("a&b", "x".repeat(3000), []), "./?model=a%26b");
+});
