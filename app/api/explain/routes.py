@@ -54,13 +54,7 @@ from chumoku.app.api.explain.requests import (
 )
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.responder import ResponderDep
-from chumoku.app.services.explain import answers as explain_answers
-from chumoku.app.services.explain import layers as explain_changes
-from chumoku.app.services.explain import layers as explain_layers
-from chumoku.app.services.explain import model as explain_costs
-from chumoku.app.services.explain import model as explain_tables
-from chumoku.app.services.explain import river_answer
-from chumoku.app.services.explain import training as explain_training
+from chumoku.app.services.explain import answers, costs, layers, river_answer, tables, training
 from chumoku.app.services.metrics import Kind
 
 router = APIRouter(prefix="/api/explain", tags=["explain"], route_class=JsonRoute)
@@ -76,7 +70,7 @@ async def lens(request: LensRequest, responder: ResponderDep) -> Response:
     `final` and `next` follow the model's final first choice and the actual next token through the layers. An
     encoder-only model has one row, that of [CLS], and its answers are classes.
     """
-    return await responder.explain_run(request, explain_answers.lens, "lens", kind="long")
+    return await responder.explain_run(request, answers.lens, "lens", kind="long")
 
 
 @router.post("/contributions", response_model=ContributionsResponse, responses=RESPONSES)
@@ -85,7 +79,7 @@ async def contributions(request: ContributionsRequest, responder: ResponderDep) 
 
     The scale of each LayerNorm on the way is held fixed at its value in this run (`scales`).
     """
-    return await responder.explain_run(request, explain_answers.contributions)
+    return await responder.explain_run(request, answers.contributions)
 
 
 @router.post("/writes", response_model=WritesResponse, responses=RESPONSES)
@@ -94,19 +88,19 @@ async def writes(request: WritesRequest, responder: ResponderDep) -> Response:
 
     The scale of each LayerNorm on the way is held fixed, as in `/contributions`, whose term of the head is the sum.
     """
-    return await responder.explain_run(request, explain_answers.writes, "contributions")
+    return await responder.explain_run(request, answers.writes, "contributions")
 
 
 @router.post("/gradients", response_model=GradientsResponse, responses=RESPONSES)
 async def gradients(request: GradientsRequest, responder: ResponderDep) -> Response:
     """How the gradient of ln p(answer) reaches each layer, with and without residual connections."""
-    return await responder.explain_run(request, explain_answers.gradients, "gradients", kind="long")
+    return await responder.explain_run(request, answers.gradients, "gradients", kind="long")
 
 
 @router.post("/heads", response_model=HeadsResponse, responses=RESPONSES)
 async def heads(request: HeadsRequest, responder: ResponderDep) -> Response:
     """What each head attends to on this sentence: scores, and a label if one fits."""
-    return await responder.explain_run(request, explain_layers.heads, "heads", kind="long")
+    return await responder.explain_run(request, layers.heads, "heads", kind="long")
 
 
 @router.post("/units", response_model=UnitsResponse, responses=RESPONSES)
@@ -115,19 +109,19 @@ async def units(request: UnitsRequest, responder: ResponderDep) -> Response:
 
     With `unit` and `layer`, also the strongest tokens of that unit.
     """
-    return await responder.explain_run(request, explain_layers.units, "units")
+    return await responder.explain_run(request, layers.units, "units")
 
 
 @router.post("/swap", response_model=SwapResponse, responses=RESPONSES)
 async def swap(request: SwapRequest, responder: ResponderDep) -> Response:
     """What changes when two tokens of the source change places, with and without positions."""
-    return await responder.explain_run(request, explain_layers.swap, "swap", kind="long")
+    return await responder.explain_run(request, layers.swap, "swap", kind="long")
 
 
 @router.post("/residual", response_model=ResidualResponse, responses=RESPONSES)
 async def residual(request: ResidualRequest, responder: ResponderDep) -> Response:
     """The residual streams: their length, what each sublayer adds, and what each LayerNorm changes."""
-    return await responder.explain_run(request, explain_layers.residual)
+    return await responder.explain_run(request, layers.residual)
 
 
 @router.post("/route", response_model=RouteResponse, responses=RESPONSES)
@@ -149,38 +143,38 @@ async def changes(request: ChangesRequest, responder: ResponderDep) -> Response:
     Three numbers per head, for texts with too many weights to send. Both runs are computed once for every 134
     million weights.
     """
-    service = partial(explain_changes.changes, max_chars=responder.state.settings.max_text_chars)
+    service = partial(layers.changes, max_chars=responder.state.settings.max_text_chars)
     return await responder.explain_run(request, service, kind="long")
 
 
 @router.post("/forcing", response_model=ForcingResponse, responses=RESPONSES)
 async def forcing(request: ForcingRequest, responder: ResponderDep) -> Response:
     """Teacher forcing: the loss of every token from one pass, the labels being the text shifted by one."""
-    return await responder.explain_run(request, explain_training.forcing)
+    return await responder.explain_run(request, training.forcing)
 
 
 @router.post("/prefix", response_model=PrefixResponse, responses=RESPONSES)
 async def prefix(request: PrefixRequest, responder: ResponderDep) -> Response:
     """Row `row` of one pass beside the last row of the run on its prefix: under a causal mask they are the same."""
-    return await responder.explain_run(request, explain_training.prefix)
+    return await responder.explain_run(request, training.prefix)
 
 
 @router.post("/dropout", response_model=DropoutResponse, responses=RESPONSES)
 async def dropout(request: DropoutRequest, responder: ResponderDep) -> Response:
     """The sentence with dropout, as in training: what `n` runs removed, and how their losses differ."""
-    return await responder.explain_run(request, explain_training.dropout, kind="long")
+    return await responder.explain_run(request, training.dropout, kind="long")
 
 
 @router.post("/neighbours", response_model=NeighboursResponse, responses=RESPONSES)
 async def neighbours(request: NeighboursRequest, responder: ResponderDep) -> Response:
     """The tokens whose embeddings are nearest to that of one token."""
-    return await responder.explain_model(request, explain_tables.neighbours, "neighbours")
+    return await responder.explain_model(request, tables.neighbours, "neighbours")
 
 
 @router.post("/vocabulary", response_model=VocabularyResponse, responses=RESPONSES)
 async def vocabulary(request: VocabularyRequest, responder: ResponderDep) -> Response:
     """A head over the vocabulary: what a token's query matches, what its value writes, and whether the head copies."""
-    return await responder.explain_model(request, explain_tables.vocabulary, "neighbours")
+    return await responder.explain_model(request, tables.vocabulary, "neighbours")
 
 
 @router.post("/positions", response_class=Response, responses={200: POSITIONS_ANSWER, **RESPONSES})
@@ -189,13 +183,13 @@ async def positions(request: PositionsRequest, responder: ResponderDep) -> Respo
 
     A sinusoid continues after the model's window (up to 8 times its length); learned positions do not.
     """
-    return await responder.tensors(request, explain_tables.positions, "positions")
+    return await responder.tensors(request, tables.positions, "positions")
 
 
 @router.post("/parameters", response_model=ParametersResponse, responses=RESPONSES)
 async def parameters(request: ParametersRequest, responder: ResponderDep) -> Response:
     """Where the model's parameters are: counted by part, stack and layer, with tied matrices marked."""
-    return await responder.explain_model(request, explain_tables.parameters, "parameters")
+    return await responder.explain_model(request, tables.parameters, "parameters")
 
 
 @router.post("/cost", response_model=CostResponse, responses=RESPONSES)
@@ -205,4 +199,4 @@ async def cost(request: CostRequest, responder: ResponderDep) -> Response:
     A factor is a whole number or a symbol: T tokens, `sizes`, 2T−1 distances, or `near`, the pairs with 0 ≤ t − i < s.
     Projections are not counted: they are 4Td² in every form. `own` is the model's mechanism.
     """
-    return await responder.explain_model(request, explain_costs.cost)
+    return await responder.explain_model(request, costs.cost)

@@ -26,8 +26,7 @@ from chumoku.app.services.explain.answers import (
     AblationsSession,
     EffectsSession,
 )
-from chumoku.app.services.explain.caching import CachingSession
-from chumoku.app.services.explain.model import TimingsSession
+from chumoku.app.services.explain.costs import CachingSession, TimingsSession
 from chumoku.app.services.explain.patches import PatchesSession
 from chumoku.app.services.job_queue import JobQueue
 from chumoku.app.services.memory_budget import Size

@@ -1,13 +1,8 @@
-"""Explanations of a model without a sentence: embeddings, positions, parameters, and what attention costs."""
+"""Tables of a model without a sentence: embeddings, positions, parameters, and a head over the vocabulary."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
-import torch
-
 from chumoku.app.api.explain.requests import NeighboursRequest, ParametersRequest, PositionsRequest, VocabularyRequest
-from chumoku.app.api.schema import ModelRequest
 from chumoku.app.errors import AppError, check_index
 from chumoku.app.services import wire
 from chumoku.app.services.capabilities import attention_of, explained
@@ -15,17 +10,14 @@ from chumoku.app.services.explain.shared import plain, refusing, stack_of, token
 from chumoku.app.services.memory_budget import Reserve, Size
 from chumoku.app.services.sizes import NUMBER
 from chumoku.app.services.tokens import TOKEN_BYTES
-from chumoku.app.services.wire import Event, Json
+from chumoku.app.services.wire import Json
 from chumoku.model.attribution.vocabulary import head_vocabulary
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import PositionKind
 from chumoku.model.explain.embeddings import MAX_TIMES, position_table
 from chumoku.model.explain.embeddings import neighbours as neighbours_of
 from chumoku.model.explain.parameters import count_parameters
-from chumoku.model.explain.timings import LENGTHS, Timings
-from chumoku.model.mechanisms import MECHANISMS
-from chumoku.model.mechanisms.mixer import sizes
-from chumoku.model.traceable import About, TraceableModel
+from chumoku.model.traceable import TraceableModel
 
 COUNT = 300
 """Most bytes of JSON for the count of one parameter."""
@@ -89,40 +81,3 @@ def longest(checkpoint: Checkpoint) -> int:
     window = checkpoint.config.max_seq_len
     lengths: dict[PositionKind, int] = {"sinusoidal": MAX_TIMES * window, "learned": window}
     return min(lengths.get(checkpoint.config.position, MAX_LENGTH), MAX_LENGTH)
-
-
-COUNTS = 64_000
-"""Most bytes of JSON for the formulas of all mechanisms."""
-
-
-def cost(traceable: TraceableModel, request: ModelRequest, reserve: Reserve) -> Json:
-    reserve(Size(COUNTS, "There are too many mechanisms."))
-    costs = {name: mixer.cost() for name, mixer in MECHANISMS.items()}
-    own = traceable.description.attentions[0].kind
-    return {
-        "own": own if costs.get(own) else None,
-        "sizes": sizes_of(traceable.about),
-        "forms": [{"name": name, **asdict(found)} for name, found in costs.items() if found is not None],
-    }
-
-
-def sizes_of(about: About) -> dict[str, int]:
-    """The model's sizes, with defaults for a model without a window or a rank."""
-    given = {name: about.config[name] for name in ("reach", "rank") if isinstance(about.config.get(name), int)}
-    return sizes(about.description.d_model, about.description.attentions[0].n_head, **given)
-
-
-class TimingsSession:
-    """Takes measurements one by one, on request, from one thread at a time."""
-
-    def __init__(self, about: About, device: torch.device) -> None:
-        self.timings = Timings(sizes_of(about), device)
-
-    def start(self) -> Event:
-        about = {"device": self.timings.device.type, "threads": torch.get_num_threads(), "sizes": self.timings.sizes}
-        return Event("start", {"forms": self.timings.forms, "lengths": list(LENGTHS), **about})
-
-    def step(self) -> Event | None:
-        """The next measurement; None after the last."""
-        timing = self.timings.step()
-        return None if timing is None else Event("point", asdict(timing))
