@@ -35,7 +35,7 @@ def measure() -> list[Row]:
 async def a_class(pid: int, url: str) -> list[Row]:
     limits = httpx.Limits(max_connections=40)
     async with httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as client:
-        opened = (await client.post("/api/rooms")).json()
+        opened = (await client.post("/api/rooms", json={})).json()
         teacher = {"x-room-key": opened["key"]}
         keys = await asyncio.gather(*(joined(client, opened["code"]) for _ in range(PUPILS)))
         before = resident(pid)

@@ -450,7 +450,8 @@ def test_a_room_outlives_a_killed_server_and_ends_with_one_that_is_stopped(tmp_p
 
     first, url = served("0")
     with first:
-        key = json.load(urlopen(Request(f"{url}/api/rooms", b""), timeout=60))["key"]
+        asked = Request(f"{url}/api/rooms", b"{}", {"Content-Type": "application/json"})
+        key = json.load(urlopen(asked, timeout=60))["key"]
         first.kill()
     second, url = served(url.rpartition(":")[2])
     with second:

@@ -70,6 +70,9 @@ REFUSALS: Answers = {
 BUSY: Answers = {
     503: {"model": ErrorResponse, "description": "`full`: try again after the seconds in `Retry-After`."},
 }
+CROSS_SITE: Answers = {
+    403: {"model": ErrorResponse, "description": "`cross_site`: requested by a page of another site."},
+}
 
 
 EVENTS: dict[str, Any] = {

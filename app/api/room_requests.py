@@ -18,6 +18,10 @@ LINK = r"^\.?/?(\?[^#]*)?(#.*)?$"
 """A query of the page itself, and what comes after `#`: never the address of another site."""
 
 
+class OpenRoomRequest(Request):
+    """An empty object: pages of other sites cannot send JSON without asking first."""
+
+
 class JoinRequest(Request):
     code: str = Field(min_length=1, max_length=40, description="As typed: case, spaces and hyphens do not matter.")
     name: str = Field(default="", max_length=24, description="A nickname for the teacher's list; may be empty.")

@@ -11,7 +11,8 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from chumoku.app.api.answers import EVENTS, Answers, ErrorResponse, as_json
-from chumoku.app.api.room_requests import JoinRequest, RoomPost, ScrollPlace
+from chumoku.app.api.room_requests import JoinRequest, OpenRoomRequest, RoomPost, ScrollPlace
+from chumoku.app.http.access import own_pages
 from chumoku.app.http.backpressure import EventStream
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import state_of
@@ -157,8 +158,11 @@ OVER = "`room_over`: the room has ended, or the key is not of a member."
 NOT_YOURS = "`only_teacher`, `only_pupils`"
 
 
-@router.post("/rooms", response_model=OpenedRoom, responses=refusals(s429="`rooms_full`"))
-async def open_room(rooms: RoomsDep) -> Response:
+OPENING = refusals(s400=NOT_JSON, s403="`cross_site`", s413="`body_too_large`", s429="`rooms_full`")
+
+
+@router.post("/rooms", response_model=OpenedRoom, responses=OPENING, dependencies=[Depends(own_pages)])
+async def open_room(_: OpenRoomRequest, rooms: RoomsDep) -> Response:
     """Open a room. Its code lets pupils in; its key leads it."""
     code, key = await rooms.open()
     return Response(to_json({"code": code, "key": key}), media_type="application/json")
@@ -166,14 +170,14 @@ async def open_room(rooms: RoomsDep) -> Response:
 
 JOINING = refusals(
     s400=NOT_JSON,
-    s403="`room_locked`",
+    s403="`room_locked`, `cross_site`",
     s404="`unknown_code`",
     s413="`body_too_large`",
     s429="`room_full`; `too_many_tries`, after many wrong codes",
 )
 
 
-@router.post("/rooms/join", response_model=JoinedRoom, responses=JOINING)
+@router.post("/rooms/join", response_model=JoinedRoom, responses=JOINING, dependencies=[Depends(own_pages)])
 async def join_room(asked: JoinRequest, rooms: RoomsDep, request: Request) -> Response:
     """Come into a room with its code, with a nickname or none. Who already has a key uses it again."""
     key = await rooms.join(asked, request.client.host if request.client else "")
@@ -210,7 +214,7 @@ POSTING = refusals(
     s404=OVER,
     s409="`not_open`: the vote or the turn has ended",
     s413="`message_too_large`, `body_too_large`",
-    s429="`too_fast`: ten changes a second of the teacher, one message a second of a pupil",
+    s429="`too_fast`: ten changes a second of the teacher, one message a second of a pupil; `too_many_asked`",
 )
 
 

@@ -17,10 +17,11 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from chumoku.app.api.answers import BUSY, REFUSALS, Answers, ErrorResponse
+from chumoku.app.api.answers import BUSY, CROSS_SITE, REFUSALS, Answers
 from chumoku.app.api.requests import TraceRequest
 from chumoku.app.api.schema import MAX_FIELDS
 from chumoku.app.errors import AppError
+from chumoku.app.http.access import own_pages
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.conditional import is_known, not_modified
 from chumoku.app.http.responder import BYTES, Responder, ResponderDep
@@ -95,7 +96,6 @@ TRACE_ANSWER: dict[str, Any] = {
     "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
 }
 UNCHANGED = {"description": "The client's copy is current (`If-None-Match`)."}
-CROSS_SITE = {"model": ErrorResponse, "description": "`cross_site`: requested by a page of another site."}
 
 
 def parameter(name: str, field: FieldInfo) -> dict[str, Any]:
@@ -135,13 +135,6 @@ async def trace(request: TraceRequest, responder: ResponderDep) -> Response:
     return await answered(responder, asked(request, responder), request)
 
 
-async def own_pages(request: Request) -> None:
-    """Refuses requests that other sites' pages make from their visitors' browsers; another port is another site."""
-    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-        message = "A page of another site or port requested this."
-        raise AppError("cross_site", message, "Open the address itself.", status=403)
-
-
 async def addressed(request: Request) -> TraceRequest:
     return request_of(request.scope["query_string"])
 
@@ -149,7 +142,7 @@ async def addressed(request: Request) -> TraceRequest:
 @router.get(
     "/trace",
     response_class=Response,
-    responses={**RESPONSES, 304: UNCHANGED, 403: CROSS_SITE},
+    responses={**RESPONSES, 304: UNCHANGED, **CROSS_SITE},
     openapi_extra=ADDRESS,
     dependencies=[Depends(own_pages)],
 )

@@ -118,6 +118,14 @@ def is_forwarded(request: Request) -> bool:
     return any(name in FORWARDED or name.startswith("x-forwarded") for name in request.headers)
 
 
+async def own_pages(request: Request) -> None:
+    """A dependency: refuses what other sites' pages request from their visitors' browsers; another port is another
+    site. Raises `cross_site`."""
+    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        message = "A page of another site or port requested this."
+        raise AppError("cross_site", message, "Open the address itself.", status=403)
+
+
 def no_token() -> AppError:
     message = "This server requires its token."
     hint = "Open the link that it printed, or send the header Authorization: Bearer <token>."

@@ -96,7 +96,7 @@ OPTIONS = {
     "/api/weights": " -o weights.safetensors",
 }
 IN_ROOMS: dict[str, str] = {
-    "post /api/rooms": " -X POST",
+    "post /api/rooms": " -H 'Content-Type: application/json' -d '{}'",
     "post /api/rooms/join": """ -H 'Content-Type: application/json' -d '{"code": "K7QF3M", "name": "Aoi"}'""",
     "post /api/room": """ -H "X-Room-Key: $KEY" -H 'Content-Type: application/json'"""
     """ -d '{"message": {"kind": "lead", "link": "/#text=Once+upon+a+time"}}'""",

@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 async def opened(client: AsyncClient) -> tuple[str, Json]:
     """A new room: its code, and the teacher's header."""
-    answer = (await client.post("/api/rooms")).json()
+    answer = (await client.post("/api/rooms", json={})).json()
     return answer["code"], {"x-room-key": answer["key"]}
 
 
@@ -89,6 +89,7 @@ async def test_a_page_of_another_site_cannot_post(families: AsyncClient, media: 
     """A form can send these types without asking first; JSON it cannot."""
     code, teacher = await opened(families)
     for path, body in (
+        ("/api/rooms", {}),
         ("/api/rooms/join", {"code": code}),
         ("/api/room", {"message": {"kind": "lock", "locked": True}}),
     ):
@@ -97,6 +98,14 @@ async def test_a_page_of_another_site_cannot_post(families: AsyncClient, media: 
         assert answer.status_code == 422, (path, answer.text)
     shown = (await families.get("/api/room", headers=teacher)).json()["room"]
     assert (shown["locked"], shown["members"]) == (False, [])
+    await families.delete("/api/room", headers=teacher)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+async def test_no_page_of_another_site_opens_or_joins_a_room(families: AsyncClient, site: str) -> None:
+    code, teacher = await opened(families)
+    for path, body in (("/api/rooms", {}), ("/api/rooms/join", {"code": code})):
+        error_of(await families.post(path, json=body, headers={"sec-fetch-site": site}), 403, "cross_site")
     await families.delete("/api/room", headers=teacher)
 
 

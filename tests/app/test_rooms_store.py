@@ -216,6 +216,36 @@ def test_a_room_has_limits(database: Database, monkeypatch: pytest.MonkeyPatch) 
     join(database, first)
 
 
+def test_a_room_that_nobody_watches_gives_up_its_place(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "ROOMS", 2)
+    (_, first), (_, second) = store.opened(database), store.opened(database)
+    hour = limits.UNWATCHED_SECONDS + 1
+    later = time.time() + hour
+    store.seen(database, [store.person(database, second)], now=later)
+    assert room(database, first)["recalls"] == 0  # as long as there is place
+    store.opened(database, now=later)
+    with Refusal("room_over"):
+        room(database, first)
+    assert room(database, second)["recalls"] == 0
+    with Refusal("rooms_full"):
+        store.opened(database, now=later)
+
+
+def test_a_room_keeps_so_many_questions_and_turns(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "ASKED", 2)
+    _, teacher = store.opened(database)
+    _, other = store.opened(database)
+    for _ in range(2):
+        post(database, teacher, kind="ask", ask="Which?", options=["a", "b"])
+        post(database, teacher, kind="turn", ask="Write.")
+    with Refusal("too_many_asked"):
+        post(database, teacher, kind="ask", ask="Which?", options=["a", "b"])
+    with Refusal("too_many_asked"):
+        post(database, teacher, kind="turn", ask="Write.")
+    post(database, teacher, kind="turn", ask=None)
+    post(database, other, kind="turn", ask="Write.")
+
+
 def test_wrong_codes_are_limited_for_each_address_and_for_all() -> None:
     failed = limits.FailedJoins()
     for _ in range(failed.OF_ADDRESS):

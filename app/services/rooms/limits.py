@@ -11,6 +11,10 @@ ROOMS, MEMBERS, PEOPLE = 50, 300, 1000
 """Rooms of a server, members of a room, members of a server."""
 EVER = 3000
 """Members of a room in all its time: somebody who clears the browser is a new one."""
+ASKED = 200
+"""Questions that a room keeps for its results, and as many turns."""
+UNWATCHED_SECONDS = 3600.0
+"""A room that nobody watched for so long gives up its place once all are taken."""
 HOURS = 12
 """After which a room ends, and all that it holds is deleted."""
 TEACHER_SECONDS, TEACHER_BURST = 0.1, 10
@@ -29,6 +33,11 @@ def rooms_full() -> AppError:
 def room_full(limit: int) -> AppError:
     message = f"This room is full: {limit} people are there." if limit == MEMBERS else "This server's rooms are full."
     return AppError("room_full", message, "Watch on a neighbour's screen.", status=429, limit=limit)
+
+
+def too_many_asked() -> AppError:
+    message = f"This room has had {ASKED} questions or turns."
+    return AppError("too_many_asked", message, "Save its results and open a new room.", status=429, limit=ASKED)
 
 
 def unknown_code() -> AppError:

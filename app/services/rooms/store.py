@@ -9,7 +9,7 @@ import hashlib
 import json
 import secrets
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from sqlite3 import Connection, IntegrityError, Row
@@ -58,19 +58,29 @@ def new_code() -> str:
 
 def opened(database: Database, now: float | None = None) -> tuple[str, str]:
     """A new room's code and its teacher's key. Raises `rooms_full`."""
-    at, key = time() if now is None else now, secrets.token_urlsafe(18)
+    at, key, over = time() if now is None else now, secrets.token_urlsafe(18), 0
     while True:
         with database.beginning() as connection:
-            swept(connection, at)
-            if connection.execute("SELECT count(*) FROM rooms").fetchone()[0] >= limits.ROOMS:
+            over += swept(connection, at)
+            if rooms_of(connection) >= limits.ROOMS:
+                over += unwatched(connection, at)
+            if rooms_of(connection) >= limits.ROOMS:
                 raise limits.rooms_full()
-            code = with_new_code(partial(added, connection, hashed(key), at + limits.HOURS * 3600))
+            code = with_new_code(partial(added, connection, hashed(key), at))
         if database.is_current():
-            return code, key
+            break
+    if over:
+        database.wipe()
+    return code, key
 
 
-def added(connection: Connection, key: bytes, expires: float, code: str) -> None:
-    connection.execute("INSERT INTO rooms (code, key, expires) VALUES (?, ?, ?)", (code, key, expires))
+def rooms_of(connection: Connection) -> int:
+    return int(connection.execute("SELECT count(*) FROM rooms").fetchone()[0])
+
+
+def added(connection: Connection, key: bytes, now: float, code: str) -> None:
+    add = "INSERT INTO rooms (code, key, expires, watched) VALUES (?, ?, ?, ?)"
+    connection.execute(add, (code, key, now + limits.HOURS * 3600, now))
 
 
 def with_new_code(write: Callable[[str], object]) -> str:
@@ -86,6 +96,12 @@ def with_new_code(write: Callable[[str], object]) -> str:
 def swept(connection: Connection, now: float) -> int:
     """Deletes the rooms that are over; how many."""
     return connection.execute("DELETE FROM rooms WHERE expires <= ?", (now,)).rowcount
+
+
+def unwatched(connection: Connection, now: float) -> int:
+    """Deletes the rooms that nobody watched for an hour; how many. Not earlier: a laptop may sleep through lunch."""
+    since = now - limits.UNWATCHED_SECONDS
+    return connection.execute("DELETE FROM rooms WHERE watched <= ?", (since,)).rowcount
 
 
 def joined(database: Database, request: said.JoinRequest, now: float | None = None) -> tuple[Person, str]:
@@ -136,7 +152,7 @@ def whose(connection: Connection | None, key: str) -> Person:
 
 
 def changed(connection: Connection, room: int) -> None:
-    connection.execute("UPDATE rooms SET version = version + 1 WHERE id = ?", (room,))
+    connection.execute("UPDATE rooms SET version = version + 1, watched = ? WHERE id = ?", (time(), room))
 
 
 def left(database: Database, key: str) -> Person:
@@ -154,12 +170,15 @@ def left(database: Database, key: str) -> Person:
     return who
 
 
-def seen(database: Database, members: Iterable[int], now: float | None = None) -> None:
+def seen(database: Database, people: Collection[Person], now: float | None = None) -> None:
     """These are there. And rooms that are over are deleted."""
     at, over = time() if now is None else now, 0
     with database.writing() as connection:
         if connection is not None:
-            connection.executemany("UPDATE members SET seen = ? WHERE id = ?", [(at, one) for one in members])
+            members = [(at, who.member) for who in people if who.member is not None]
+            connection.executemany("UPDATE members SET seen = ? WHERE id = ?", members)
+            rooms = [(at, room) for room in {who.room for who in people}]
+            connection.executemany("UPDATE rooms SET watched = ? WHERE id = ?", rooms)
             over = swept(connection, at)
     if over:
         database.wipe()
@@ -167,7 +186,7 @@ def seen(database: Database, members: Iterable[int], now: float | None = None) -
 
 def posted(database: Database, key: str, message: said.OfTeacher | said.OfPupil, size: int) -> Person:
     """Does what the message says. `size`: of the request, in bytes. Raises `only_teacher`, `only_pupils`, `too_fast`,
-    `message_too_large` and `not_open`."""
+    `message_too_large`, `not_open` and `too_many_asked`."""
     with database.writing() as connection:
         who = whose(connection, key)
         assert connection is not None
@@ -227,7 +246,13 @@ def recall(connection: Connection, who: Person, _: said.RecallMessage) -> None:
     connection.execute("UPDATE members SET explores = 0 WHERE room = ?", (who.room,))
 
 
+def check_asked(connection: Connection, who: Person, table: str) -> None:
+    if connection.execute(f"SELECT count(*) FROM {table} WHERE room = ?", (who.room,)).fetchone()[0] >= limits.ASKED:
+        raise limits.too_many_asked()
+
+
 def ask(connection: Connection, who: Person, message: said.AskMessage) -> None:
+    check_asked(connection, who, "questions")
     add = "INSERT INTO questions (room, ask, options) VALUES (?, ?, ?)"
     values = (who.room, message.ask, json.dumps(message.options, ensure_ascii=False))
     question = connection.execute(add, values).lastrowid
@@ -276,6 +301,7 @@ def turn(connection: Connection, who: Person, message: said.TurnMessage) -> None
     if message.ask is None:
         connection.execute("UPDATE rooms SET turn = NULL, wall = 0 WHERE id = ?", (who.room,))
         return
+    check_asked(connection, who, "turns")
     add = "INSERT INTO turns (room, ask) VALUES (?, ?)"
     opened_turn = connection.execute(add, (who.room, message.ask)).lastrowid
     connection.execute("UPDATE rooms SET turn = ?, wall = 0 WHERE id = ?", (opened_turn, who.room))

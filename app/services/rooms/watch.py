@@ -142,7 +142,7 @@ class RoomWatch:
             now = monotonic()
             if now - present > PRESENT_EVERY:
                 present, nudged = now, True
-                here = [who.member for room in self.rooms.values() for who in room.streams.values() if who.member]
+                here = {who for room in self.rooms.values() for who in room.streams.values()}
                 await self.work(partial(store.seen, self.database, here))
             recount = now - counted > COUNT_EVERY
             counted = now if recount else counted
@@ -201,10 +201,9 @@ class Rooms:
         return await self.watch.work(partial(store.person, self.database, key))
 
     async def seen(self, key: str) -> value.Json:
-        """The whole value. Asking shows that a pupil without a stream is there."""
+        """The whole value. Asking shows that somebody without a stream is there."""
         who, shown = await self.watch.work(partial(value.seen_by, self.database, key))
-        if who.member is not None:
-            await self.watch.work(partial(store.seen, self.database, [who.member]))
+        await self.watch.work(partial(store.seen, self.database, [who]))
         return shown
 
     async def post(self, key: str, message: room_requests.OfTeacher | room_requests.OfPupil, size: int) -> None:
