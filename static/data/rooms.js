@@ -141,6 +141,17 @@ export function watchRoom(key, on) {
   return () => stop.abort();
 }
 
+/** The longest link that the server takes, by kind of message, and the bytes of a whole message of a pupil: app/api/room_requests.py. */
+export const LONGEST_SENT = { lead: 16_384, sentence: 1800, pupil: 2048 };
+
+/** Whether the server would refuse it for its length: said before it is sent. @param {Message} message */
+export const isTooLongToSend = (message) =>
+  message.link?.length > (LONGEST_SENT[/** @type {"lead"|"sentence"} */ (message.kind)] ?? Infinity) ||
+  (message.kind === "sentence" && new TextEncoder().encode(JSON.stringify({ message })).length > LONGEST_SENT.pupil);
+
+/** The first of a text, without half a character: as Python counts. @param {string} text @param {number} n */
+export const firstOf = (text, n) => [...text].slice(0, n).join("");
+
 /** Between two messages: the server takes one a second of a pupil, and ten of a teacher. */
 const EVERY_MS = { pupil: 1050, teacher: 120 };
 
@@ -160,6 +171,7 @@ export function createPoster(key, role, refused, post = asked, every = EVERY_MS[
   /** @type {Message[]} */
   let waiting = [];
   let busy = false;
+  let stopped = false;
 
   async function work() {
     if (busy) return;
@@ -167,7 +179,7 @@ export function createPoster(key, role, refused, post = asked, every = EVERY_MS[
     for (let message = waiting.shift(); message; message = waiting.shift()) {
       const again = await sent(message);
       const last = message;
-      if (again && !waiting.some((one) => replaces(one, last))) waiting.unshift(last);
+      if (again && !stopped && !waiting.some((one) => replaces(one, last))) waiting.unshift(last);
       await pause(again || every);
     }
     busy = false;
@@ -182,7 +194,7 @@ export function createPoster(key, role, refused, post = asked, every = EVERY_MS[
       const known = error instanceof ApiError ? error : new ApiError({ code: "unreachable" });
       if (known.code === "too_fast") return every;
       if (known.code === "unreachable" || known.status >= 500) return AGAIN_MS[2];
-      refused(known, message);
+      if (!stopped) refused(known, message);
       return 0;
     }
   }
@@ -190,8 +202,14 @@ export function createPoster(key, role, refused, post = asked, every = EVERY_MS[
   return {
     /** @param {Message} message */
     say(message) {
+      if (stopped) return;
       waiting = [...waiting.filter((one) => !replaces(message, one)), message];
       work();
+    },
+    /** The room is over, or left: nothing more is sent, and a late answer says nothing. */
+    stop() {
+      stopped = true;
+      waiting = [];
     },
   };
 }

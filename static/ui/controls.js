@@ -71,6 +71,10 @@ export function walkList(event, before, after) {
   buttons[to]?.focus();
 }
 
+/** The plain button, which a redraw gives its focus back. @param {string} testid @param {string} kind @param {Child} words @param {() => void} click */
+export const button = (testid, kind, words, click) =>
+  h("button", { class: `btn ${kind}`, type: "button", dataset: { testid, focus: testid }, on: { click } }, words);
+
 // Details on demand: closed until they are asked for.
 
 /** @param {string} name  for tests @param {Child} title @param {...Child} content @returns {HTMLDetailsElement} */

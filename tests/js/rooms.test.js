@@ -4,11 +4,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { ApiError } from "../../static/data/api.js";
-import { createPoster } from "../../static/data/rooms.js";
+import { createPoster, firstOf, isTooLongToSend, LONGEST_SENT } from "../../static/data/rooms.js";
+import { handedText } from "../../static/learn/room/pupil.js";
 import { ownQuestion } from "../../static/learn/room/questions.js";
 import { resultsPage } from "../../static/learn/room/results.js";
+import { createProblems } from "../../static/learn/room/room.js";
 import { tallies } from "../../static/learn/room/vote.js";
-import { stateOfSentence } from "../../static/learn/room/wall.js";
+import { cardContent, stateOfSentence, wallContent } from "../../static/learn/room/wall.js";
 import { invitationIn } from "../../static/shell/address.js";
 import { DEFAULTS } from "../../static/state/store.js";
 import { useCatalogue } from "../../static/ui/i18n.js";
@@ -75,6 +77,85 @@ test("what is refused for itself is reported once, and the next is sent", async 
   say({ kind: "explore", explores: true });
   await until(() => heard.length === 2);
   assert.deepEqual(refused, ["not_open"]);
+});
+
+test("the poster of a room that is left sends nothing more, and tells of no late answer", async () => {
+  /** @type {(error: Error) => void} */
+  let fail = () => {};
+  let sent = 0;
+  const post = () => {
+    sent++;
+    return new Promise((_, reject) => {
+      fail = reject;
+    });
+  };
+  /** @type {string[]} */
+  const refused = [];
+  const { say, stop } = createPoster("key", "pupil", (error) => refused.push(error.code), post, 1);
+  say({ kind: "vote", question: 1, round: 1, choice: 0 });
+  say({ kind: "explore", explores: true });
+  stop();
+  say({ kind: "explore", explores: false });
+  fail(new ApiError({ code: "room_over", status: 404 }));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual([sent, refused], [1, []]);
+});
+
+test("a refusal stays while events come, until the next act; a place that the page sends is no act", () => {
+  let told = "";
+  const problems = createProblems((words) => {
+    told = words;
+  });
+  problems.refuse("No.", "vote");
+  problems.lost(false); // each event says so
+  problems.acted("lead");
+  assert.equal(told, "No.");
+  problems.lost(true);
+  assert.notEqual(told, "No.");
+  problems.lost(false);
+  assert.equal(told, "No.");
+  problems.acted("vote");
+  assert.equal(told, "");
+  problems.refuse("Too long.", "lead");
+  problems.acted("lead");
+  assert.equal(told, "");
+});
+
+test("the wall is drawn anew when a name is withdrawn, a text changes or somebody goes, and for nothing else", () => {
+  const sentence = { id: 1, member: 1, link: "./#text=a", text: "a", author: /** @type {string|null} */ ("Ann") };
+  const member = { id: 1, name: "Ann", explores: false, here: true };
+  const room = { turn: { id: 1, ask: "?" }, wall_shown: true, sentences: [sentence], members: [member] };
+  const drawn = wallContent(room);
+  const unnamed = { ...sentence, author: null };
+  assert.notEqual(wallContent({ ...room, sentences: [unnamed] }), drawn);
+  assert.notEqual(cardContent(unnamed), cardContent(sentence));
+  assert.notEqual(wallContent({ ...room, sentences: [{ ...sentence, text: "b" }] }), drawn);
+  assert.notEqual(wallContent({ ...room, members: [{ ...member, here: false }] }), drawn);
+  assert.equal(wallContent({ ...room, members: [{ ...member, explores: true }] }), drawn);
+});
+
+test("a text is cut between characters, and what is too long is known before it is sent", () => {
+  assert.equal(firstOf("𠮷𠮷𠮷", 2), "𠮷𠮷");
+  const text = `a${"𠮷".repeat(400)}`; // 400 UTF-16 units would end in half a character
+  assert.equal(handedText(/** @type {any} */ ({ text }), null), `a${"𠮷".repeat(399)}`);
+  const link = (/** @type {number} */ n) => "x".repeat(n);
+  assert.ok(!isTooLongToSend({ kind: "lead", link: link(LONGEST_SENT.lead) }));
+  assert.ok(isTooLongToSend({ kind: "lead", link: link(LONGEST_SENT.lead + 1) }));
+  assert.ok(isTooLongToSend({ kind: "sentence", link: link(LONGEST_SENT.sentence + 1), text: "a" }));
+  assert.ok(isTooLongToSend({ kind: "sentence", link: link(1500), text: "駅".repeat(200) }), "bytes, not characters");
+  assert.ok(!isTooLongToSend({ kind: "sentence", link: link(1500), text: "駅".repeat(100) }));
+  assert.ok(!isTooLongToSend({ kind: "recall" }));
+});
+
+test("the limits of messages are the server's", () => {
+  const source = (/** @type {string} */ file) => readFileSync(new URL(`../../app/${file}`, import.meta.url), "utf8");
+  const requests = source("api/room_requests.py");
+  const limit = (/** @type {string} */ kind) =>
+    Number(
+      new RegExp(`class ${kind}Message[^]*?max_length=([\\d_]+), pattern=LINK`).exec(requests)?.[1].replace("_", ""),
+    );
+  assert.deepEqual([limit("Lead"), limit("Sentence")], [LONGEST_SENT.lead, LONGEST_SENT.sentence]);
+  assert.equal(Number(/PUPIL_BYTES = [\d.]+, (\d+)/.exec(source("services/rooms/limits.py"))?.[1]), LONGEST_SENT.pupil);
 });
 
 test("both votes of an option are shares of those who voted then", () => {

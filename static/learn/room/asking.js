@@ -1,9 +1,8 @@
 /** The teacher's question: what can be asked now, the votes as they come, and the answer. */
 
-import { buildFold } from "../../ui/controls.js";
+import { buildFold, button } from "../../ui/controls.js";
 import { h, keepingFocus, newId, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { button } from "./entrance.js";
 import { lessonNotes, ownQuestion, preparedQuestions, YES_NO } from "./questions.js";
 import { drawVote, votedWords } from "./vote.js";
 

@@ -2,7 +2,7 @@
 
 import { roomLink } from "../../data/rooms.js";
 import { copy } from "../../shell/share.js";
-import { buildFold } from "../../ui/controls.js";
+import { buildFold, button } from "../../ui/controls.js";
 import { h, keepingFocus, replace, setText, svg } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 
@@ -11,10 +11,6 @@ import { t } from "../../ui/i18n.js";
  * @import { Context } from "../../page.js"
  * @import { Seat } from "./room.js"
  */
-
-/** @param {string} testid @param {string} kind @param {string} text @param {() => void} click */
-export const button = (testid, kind, text, click) =>
-  h("button", { class: `btn ${kind}`, type: "button", dataset: { testid, focus: testid }, on: { click } }, text);
 
 /** A code in two groups, as it is read aloud. @param {string} code */
 export const spaced = (code) => `${code.slice(0, 3)} ${code.slice(3)}`;

@@ -1,5 +1,7 @@
 /** A pupil in the room: joins, follows the teacher or looks around, votes, and hands in. */
 
+import { firstOf } from "../../data/rooms.js";
+import { button } from "../../ui/controls.js";
 import { h, hide, keepingFocus, newId, replace, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -99,6 +101,9 @@ export function createPupil(context, { say, leave }) {
   let drawn = "";
   /** @type {ModelTrace|null} */
   let trace = null;
+  let isNamed = false;
+  /** What was handed in before, by turn: a refusal leaves it. @type {Record<string, string|undefined>} */
+  const before = {};
   let recalls = /** @type {number|null} */ (null);
 
   function tell() {
@@ -156,12 +161,15 @@ export function createPupil(context, { say, leave }) {
   /** @param {HTMLElement} root @param {Turn} turn */
   function drawTurn(root, turn) {
     const handed = own.sentences[turn.id];
-    const named = h("input", { type: "checkbox", id: newId("room-named"), dataset: { testid: "room-named" } });
+    const named = h("input", {
+      ...{ type: "checkbox", id: newId("room-named"), checked: isNamed, dataset: { testid: "room-named" } },
+      on: { change: () => (isNamed = named.checked) },
+    });
     const hand = button(
       "room-hand-in",
       "primary",
       t(handed === undefined ? "room.hand_in" : "room.hand_in_again"),
-      () => handIn(turn, named.checked),
+      () => handIn(turn),
     );
     replace(
       root,
@@ -175,12 +183,13 @@ export function createPupil(context, { say, leave }) {
     );
   }
 
-  /** @param {Turn} turn @param {boolean} named */
-  function handIn(turn, named) {
+  /** @param {Turn} turn */
+  function handIn(turn) {
     const state = actions.get();
-    const text = textOf(state, trace);
+    const text = handedText(state, trace);
+    before[turn.id] = own.sentences[turn.id];
     own.sentences[turn.id] = text;
-    say({ kind: "sentence", turn: turn.id, link: sharedLink(state, declared), text, named });
+    say({ kind: "sentence", turn: turn.id, link: sharedLink(state, declared), text, named: isNamed });
     draw();
   }
 
@@ -206,9 +215,13 @@ export function createPupil(context, { say, leave }) {
       trace = now;
       if (now) following.drawn();
     },
-    refused({ kind, question, turn }) {
-      if (kind === "vote") delete own.votes[question];
-      if (kind === "sentence") delete own.sentences[turn];
+    refused({ kind, question, round, turn }) {
+      if (kind === "vote") delete own.votes[question]?.[round];
+      if (kind === "sentence") {
+        const { [turn]: earlier } = before;
+        if (earlier === undefined) delete own.sentences[turn];
+        else own.sentences[turn] = earlier;
+      }
       draw();
     },
     open: () => bar.scrollIntoView({ block: "nearest" }),
@@ -220,12 +233,8 @@ export function createPupil(context, { say, leave }) {
 }
 
 /** What is handed in, in words: the whole text, with what was written. @param {State} state @param {ModelTrace|null} trace */
-function textOf(state, trace) {
+export function handedText(state, trace) {
   const text = trace?.readText ?? state.text;
   const target = trace?.targetText;
-  return (target ? `${text} → ${target}` : text).replace(/[\p{Cc}]/gu, " ").slice(0, 400);
+  return firstOf((target ? `${text} → ${target}` : text).replace(/[\p{Cc}]/gu, " "), 400);
 }
-
-/** @param {string} testid @param {string} kind @param {string} text @param {() => void} click */
-const button = (testid, kind, text, click) =>
-  h("button", { class: `btn ${kind}`, type: "button", dataset: { testid, focus: testid }, on: { click } }, text);

@@ -1,6 +1,7 @@
 /** The questions that a teacher can put to the class: of the lesson's step, of the quiz for what is shown, and the teacher's own. */
 
 import { lesson as fetchLesson } from "../../data/lessons.js";
+import { firstOf } from "../../data/rooms.js";
 import { plainText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { VIEWS } from "../../views/index.js";
@@ -46,14 +47,14 @@ async function ofLesson({ modelOf, actions }, { lesson, lessonStep }) {
   if (!question) return [];
   return [
     {
-      ask: plain(said(question.ask)).slice(0, ASK),
-      options: question.options.map((one) => optionWords(one).slice(0, OPTION)),
+      ask: firstOf(plain(said(question.ask)), ASK),
+      options: question.options.map((one) => firstOf(optionWords(one), OPTION)),
       covers: false, // the lesson covers it itself
       async judge() {
         const live = liveOf(step.open, modelOf(actions.get()));
         const found = await LESSON_MEASURES[question.measure](live, question.with ?? {});
         const right = rightOf(question.options, found.value);
-        return { right: right < 0 ? null : right, says: plain(withMeasured(said(question.says), found)).slice(0, ASK) };
+        return { right: right < 0 ? null : right, says: firstOf(plain(withMeasured(said(question.says), found)), ASK) };
       },
     },
   ];
@@ -79,20 +80,20 @@ function ofQuiz({ actions, modelOf }, trace, state) {
 
 /** @param {Question} question @returns {Prepared} */
 const preparedOf = ({ asks, options, judge }) => ({
-  ask: plainText(asks).slice(0, ASK),
-  options: options.map((one) => plainText([one].flat()).slice(0, OPTION)),
+  ask: firstOf(plainText(asks), ASK),
+  options: options.map((one) => firstOf(plainText([one].flat()), OPTION)),
   covers: true,
   async judge() {
     const { right, says } = await judge(null);
-    return { right, says: plainText(says).slice(0, ASK) };
+    return { right, says: firstOf(plainText(says), ASK) };
   },
 });
 
 /** The teacher's own question, typed: the options are its lines. Null: it has fewer than two. @param {string} ask @param {string} lines */
 export function ownQuestion(ask, lines) {
-  const options = lines.split("\n").flatMap((one) => one.trim().slice(0, OPTION) || []);
+  const options = lines.split("\n").flatMap((one) => firstOf(one.trim(), OPTION) || []);
   if (ask.trim() === "" || options.length < 2) return null;
-  return { ask: ask.trim().slice(0, ASK), options: options.slice(0, 8) };
+  return { ask: firstOf(ask.trim(), ASK), options: options.slice(0, 8) };
 }
 
 /** A first proposal for a question of one's own: yes or no. */

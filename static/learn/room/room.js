@@ -3,8 +3,9 @@
  * Both pages are the page itself; the room only adds to it.
  */
 
-import { createPoster, joinRoom, leaveRoom, openRoom, watchRoom } from "../../data/rooms.js";
-import { h, replace } from "../../ui/dom.js";
+import { createPoster, isTooLongToSend, joinRoom, leaveRoom, openRoom, watchRoom } from "../../data/rooms.js";
+import { button } from "../../ui/controls.js";
+import { h, replace, setText } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { createJoining, createPupil } from "./pupil.js";
@@ -43,28 +44,25 @@ import { createTeacher } from "./teacher.js";
 export function createRoom(context, { keptRoom, keepRoom }) {
   const { frame, actions } = context;
   const bar = frame.room;
-  const problem = h("span", {
-    class: "room-problem",
-    role: "alert",
-    hidden: true,
-    dataset: { testid: "room-problem" },
-  });
+  const problem = h("p", { class: "room-problem", hidden: true, dataset: { testid: "room-problem" } });
   /** @type {Part|null} */
   let part = null;
   let stop = () => {};
   /** @type {"teacher"|"pupil"|null} */
   let role = null;
-  let timer = 0;
   /** @type {[ModelTrace|null, State]|null} */
   let last = null;
 
-  /** @param {unknown} error  null: it is over */
-  function tellProblem(error) {
-    clearTimeout(timer);
-    problem.hidden = error === null;
-    problem.textContent =
-      error === null ? "" : typeof error === "string" ? error : errorText(/** @type {Error} */ (error));
-  }
+  const words = h("span", { role: "alert" });
+  replace(
+    problem,
+    words,
+    button("room-problem-close", "quiet", t("room.close"), () => problems.close()),
+  );
+  const problems = createProblems((told) => {
+    problem.hidden = told === "";
+    setText(words, told);
+  });
 
   /** @param {string} words */
   function notice(words) {
@@ -80,14 +78,9 @@ export function createRoom(context, { keptRoom, keepRoom }) {
     bar.hidden = false;
   }
   const closing = () => {
-    const click = () => {
+    return button("room-close", "quiet", t("room.close"), () => {
       bar.hidden = true;
-    };
-    return h(
-      "button",
-      { class: "btn quiet", type: "button", dataset: { testid: "room-close" }, on: { click } },
-      t("room.close"),
-    );
+    });
   };
 
   /** @param {"teacher"|"pupil"} as @param {string} key */
@@ -95,30 +88,44 @@ export function createRoom(context, { keptRoom, keepRoom }) {
     end();
     role = as;
     const poster = createPoster(key, as, (error, message) => {
-      part?.refused?.(message);
       if (error.code === "room_over") return over("over");
-      tellProblem(error);
-      timer = setTimeout(() => tellProblem(null), SHOWN_MS);
+      refuse(message, error);
     });
+    /** @param {Message} message */
+    function say(message) {
+      problems.acted(message.kind);
+      if (isTooLongToSend(message)) refuse(message, t(`room.too_long.${message.kind}`));
+      else poster.say(message);
+    }
+    /** @param {Message} message @param {unknown} why */
+    function refuse(message, why) {
+      part?.refused?.(message);
+      problems.refuse(why, message.kind);
+    }
     /** @type {Seat} */
-    const seat = { key, say: poster.say, leave: () => leave(key), problem: tellProblem };
+    const seat = { key, say, leave: () => leave(key), problem: (error) => problems.refuse(error) };
     part = as === "teacher" ? createTeacher(context, seat) : createPupil(context, seat);
     replace(bar, part.bar, problem);
     bar.hidden = false;
     frame.root.append(...part.others);
     frame.root.classList.add("in-room", `room-${as}`);
-    stop = watchRoom(key, {
+    const unwatch = watchRoom(key, {
       room: (room) => part?.show(room),
       own: (own) => part?.own(own),
       ended: over,
-      lost: (lost) => tellProblem(lost ? t("room.lost") : null),
+      lost: problems.lost,
     });
+    stop = () => {
+      unwatch();
+      poster.stop();
+    };
     part.follow(actions.get());
     if (last) part.draw(...last);
   }
 
   function end() {
     stop();
+    problems.close();
     part?.stop();
     for (const one of part?.others ?? []) one.remove();
     frame.root.classList.remove("in-room", "room-teacher", "room-pupil");
@@ -138,7 +145,7 @@ export function createRoom(context, { keptRoom, keepRoom }) {
     try {
       await leaveRoom(key);
     } catch (error) {
-      if (/** @type {any} */ (error).code !== "room_over") return tellProblem(error);
+      if (/** @type {any} */ (error).code !== "room_over") return problems.refuse(error);
     }
     end();
     keepRoom({});
@@ -185,5 +192,27 @@ export function createRoom(context, { keptRoom, keepRoom }) {
   };
 }
 
-/** How long a refusal is shown. */
-const SHOWN_MS = 6000;
+/**
+ * What the room's bar says is wrong: a lost connection until it is back; a refusal until the next act, or until it is closed.
+ * What the page says by itself (where the teacher is) is no act, but a newer place stands for one that was refused.
+ * @param {(words: string) => void} show  "": nothing is wrong
+ */
+export function createProblems(show) {
+  const now = { lost: false, refused: "", kind: "" };
+  const tell = () => show(now.lost ? t("room.lost") : now.refused);
+  /** @param {Partial<typeof now>} change */
+  const set = (change) => {
+    Object.assign(now, change);
+    tell();
+  };
+  return {
+    /** @param {boolean} lost */
+    lost: (lost) => set({ lost }),
+    /** @param {unknown} error  or its words @param {string} [kind]  of the message */
+    refuse: (error, kind = "") =>
+      set({ refused: typeof error === "string" ? error : errorText(/** @type {Error} */ (error)), kind }),
+    /** @param {string} kind  of the message that is sent now */
+    acted: (kind) => (kind !== "lead" || now.kind === "lead") && set({ refused: "" }),
+    close: () => set({ lost: false, refused: "" }),
+  };
+}

@@ -1,11 +1,11 @@
 /** The teacher's part of the room: the bar, and a drawer with the door, the people, the question and everybody's turn. */
 
 import { roomResults } from "../../data/rooms.js";
-import { buildFold } from "../../ui/controls.js";
+import { buildFold, button } from "../../ui/controls.js";
 import { h, keepingFocus, newId, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { createAsking } from "./asking.js";
-import { button, createEntrance, spaced } from "./entrance.js";
+import { createEntrance, spaced } from "./entrance.js";
 import { createLeading } from "./following.js";
 import { saveResults } from "./results.js";
 import { createWall } from "./wall.js";

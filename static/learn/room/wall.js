@@ -5,7 +5,7 @@
 
 import { readLink } from "../../state/link.js";
 import { DEFAULTS } from "../../state/store.js";
-import { buildFold } from "../../ui/controls.js";
+import { buildFold, button } from "../../ui/controls.js";
 import { h, keepingFocus, newId, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 
@@ -32,12 +32,22 @@ export function stateOfSentence({ actions, declared }, link) {
   });
 }
 
+/** How many are there. @param {Taught["members"]} members */
+export const countHere = (members) => members.filter((one) => one.here).length;
+
+/** What a card shows: a name that is withdrawn goes from it. @param {Sentence} sentence */
+export const cardContent = ({ link, text, author }) => JSON.stringify([link, text, author]);
+
+/** What the wall shows: without a change in it, nothing is drawn anew. @param {Pick<Taught, "turn"|"sentences"|"wall_shown"|"members">} room */
+export const wallContent = ({ turn, sentences, wall_shown, members }) =>
+  JSON.stringify([turn, sentences.map((one) => [one.id, cardContent(one)]), wall_shown, countHere(members)]);
+
 /**
  * @param {Context} context
  * @param {{say: (message: Message) => void, show: (sentence: Sentence) => void}} on  `show`: on every screen
  */
 export function createWall(context, { say, show }) {
-  /** @type {Map<number, {link: string, element: HTMLElement}>} by sentence */
+  /** @type {Map<number, {content: string, element: HTMLElement}>} by sentence */
   const cards = new Map();
   const list = h("ul", { class: "room-wall", dataset: { testid: "room-wall" } });
   const watch = new IntersectionObserver(
@@ -63,7 +73,7 @@ export function createWall(context, { say, show }) {
   /** @param {Sentence} sentence */
   function cardOf(sentence) {
     const known = cards.get(sentence.id);
-    if (known?.link === sentence.link) return known.element;
+    if (known?.content === cardContent(sentence)) return known.element;
     const place = h("div", { class: "room-river-place" });
     links.set(place, sentence.link);
     watch.observe(place);
@@ -74,15 +84,16 @@ export function createWall(context, { say, show }) {
     const open = h("button", { class: "btn room-sentence", type: "button", dataset: data, on: { click } }, words, by);
     update(open, { title: t("room.show_all") });
     const element = h("li", null, open, place);
-    cards.set(sentence.id, { link: sentence.link, element });
+    cards.set(sentence.id, { content: cardContent(sentence), element });
     return element;
   }
 
   let drawn = "";
   /** @param {HTMLElement} root @param {Taught} room */
-  function draw(root, { turn, sentences, wall_shown: shown, members }) {
-    const content = JSON.stringify([turn, sentences.map(({ id, link }) => [id, link]), shown, members.length]);
+  function draw(root, room) {
+    const content = wallContent(room);
     if (content === drawn) return;
+    const { turn, sentences, wall_shown: shown, members } = room;
     drawn = content;
     if (!turn) {
       cards.clear();
@@ -95,9 +106,7 @@ export function createWall(context, { say, show }) {
     const elements = sentences.map(cardOf);
     if (elements.some((one, i) => list.children[i] !== one) || list.children.length !== elements.length)
       list.replaceChildren(...elements);
-    keepingFocus(root, () =>
-      drawTurn(root, turn.ask, shown, sentences.length, members.filter((one) => one.here).length),
-    );
+    keepingFocus(root, () => drawTurn(root, turn.ask, shown, sentences.length, countHere(members)));
   }
 
   /** @param {HTMLElement} root @param {string} ask @param {boolean} shown @param {number} n @param {number} of */
@@ -140,7 +149,3 @@ export function createWall(context, { say, show }) {
   }
   return { draw };
 }
-
-/** @param {string} testid @param {string} kind @param {string} text @param {() => void} click */
-const button = (testid, kind, text, click) =>
-  h("button", { class: `btn ${kind}`, type: "button", dataset: { testid, focus: testid }, on: { click } }, text);
