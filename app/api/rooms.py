@@ -173,7 +173,7 @@ JOINING = refusals(
     s403="`room_locked`, `cross_site`",
     s404="`unknown_code`",
     s413="`body_too_large`",
-    s429="`room_full`; `too_many_tries`, after many wrong codes",
+    s429="`room_full`, `server_full`, `room_used_up`; `too_many_tries`, after many wrong codes; `too_many_joins`",
 )
 
 
@@ -197,7 +197,7 @@ async def watched(rooms: RoomsDep, key: RoomKey) -> AsyncGenerator[AsyncGenerato
         yield events
 
 
-WATCHING: Answers = {200: EVENTS, **as_json(refusals(s404=OVER, s429="`room_full`"))}
+WATCHING: Answers = {200: EVENTS, **as_json(refusals(s404=OVER, s429="`server_full`"))}
 
 
 @router.get("/room/events", response_class=Response, responses=WATCHING)

@@ -24,8 +24,8 @@ def database(tmp_path: Path) -> Iterator[Database]:
     made.close()
 
 
-def join(database: Database, code: str, name: str = "") -> str:
-    return store.joined(database, JoinRequest(code=code, name=name))[1]
+def join(database: Database, code: str, name: str = "", **whence: Any) -> str:
+    return store.joined(database, JoinRequest(code=code, name=name), **whence)[1]
 
 
 def post(database: Database, key: str, size: int = 100, **message: Any) -> None:
@@ -208,7 +208,7 @@ def test_a_room_has_limits(database: Database, monkeypatch: pytest.MonkeyPatch) 
         join(database, first)
     for _ in range(2):
         join(database, second)
-    with Refusal("room_full"):
+    with Refusal("server_full"):
         join(database, second)
     with database.writing() as connection:
         assert connection is not None
@@ -246,26 +246,55 @@ def test_a_room_keeps_so_many_questions_and_turns(database: Database, monkeypatc
     post(database, other, kind="turn", ask="Write.")
 
 
-def test_wrong_codes_are_limited_for_each_address_and_for_all() -> None:
-    failed = limits.FailedJoins()
-    for _ in range(failed.OF_ADDRESS):
-        failed.check("10.0.0.1")
-        failed.failed("10.0.0.1")
+def test_a_room_is_used_up_after_so_many(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "EVER", 2)
+    code, _ = store.opened(database)
+    for _ in range(2):
+        store.left(database, join(database, code))
+    with Refusal("room_used_up"):
+        join(database, code)
+
+
+def test_wrong_codes_are_limited_for_each_address_and_for_all_whichever_process_asks(database: Database) -> None:
+    code, _ = store.opened(database)
+    other, now = Database(database.folder), time.time()
+
+    def wrong(n: int, address: str, at: float) -> None:
+        with Refusal("unknown_code"):
+            join((database, other)[n % 2], "AAAAAA", address=address, now=at)
+
+    for n in range(limits.WRONG_OF_ADDRESS):
+        wrong(n, "10.0.0.1", now)
     with Refusal("too_many_tries"):
-        failed.check("10.0.0.1")
-    failed.check("10.0.0.2")
-    for n in range(failed.OF_SERVER):
-        failed.failed(f"10.0.1.{n}")
+        join(database, code, address="10.0.0.1", now=now)
+    join(database, code, address="10.0.0.2", now=now)
+    for n in range(limits.WRONG_OF_SERVER - limits.WRONG_OF_ADDRESS):
+        wrong(n, f"10.0.1.{n}", now + 30)
     with Refusal("too_many_tries"):
-        failed.check("10.0.0.2")
+        join(other, code, address="10.0.0.2", now=now + 30)
+    join(other, code, address="10.0.0.1", now=now + 61)
+    other.close()
+
+
+def test_joins_are_limited_for_each_address(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "JOINS_OF_ADDRESS", 2)
+    code, _ = store.opened(database)
+    now = time.time()
+    for _ in range(2):
+        join(database, code, address="10.0.0.1", now=now)
+    with Refusal("too_many_joins"):
+        join(database, code, address="10.0.0.1", now=now + 599)
+    join(database, code, address="10.0.0.2", now=now + 599)
+    join(database, code, address="10.0.0.1", now=now + 601)
 
 
 def test_no_key_is_in_the_file_and_nothing_is_left_when_the_last_room_ends(database: Database) -> None:
     code, teacher = store.opened(database)
-    pupil = join(database, code, "Aoi-the-first")
+    pupil = join(database, code, "Aoi-the-first", address="10.20.30.40")
     assert database.folder is not None
     held = b"".join(path.read_bytes() for path in database.folder.iterdir())
     assert b"Aoi-the-first" in held
+    assert b"10.20.30.40" not in held
     for key in (teacher, pupil):
         assert key.encode() not in held
     assert {path.stat().st_mode & 0o077 for path in database.folder.iterdir() if path.suffix != ""} == {0}

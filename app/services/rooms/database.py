@@ -45,6 +45,9 @@ CREATE TABLE sentences (
     id INTEGER PRIMARY KEY AUTOINCREMENT, turn INTEGER NOT NULL REFERENCES turns ON DELETE CASCADE,
     member INTEGER NOT NULL, link TEXT NOT NULL, text TEXT NOT NULL, named INTEGER NOT NULL, UNIQUE (turn, member)
 );
+CREATE TABLE joins (address BLOB NOT NULL, at REAL NOT NULL, wrong INTEGER NOT NULL);
+CREATE INDEX by_time ON joins (wrong, at);
+CREATE INDEX of_address ON joins (address, wrong);
 """
 CURRENT = "current"
 BUSY_SECONDS = 10.0

@@ -1,9 +1,6 @@
-"""The limits of rooms, their refusals, and the count of failed joins."""
+"""The limits of rooms, and their refusals."""
 
 from __future__ import annotations
-
-from collections import deque
-from time import monotonic
 
 from chumoku.app.errors import AppError
 
@@ -11,6 +8,11 @@ ROOMS, MEMBERS, PEOPLE = 50, 300, 1000
 """Rooms of a server, members of a room, members of a server."""
 EVER = 3000
 """Members of a room in all its time: somebody who clears the browser is a new one."""
+WRONG_SECONDS, WRONG_OF_ADDRESS, WRONG_OF_SERVER = 60.0, 60, 240
+"""Wrong codes within a minute: a class shares one address, and a guesser may have many. With 31⁶ codes and the limit of
+the whole server, finding one of 50 rooms takes more than a year."""
+JOIN_SECONDS, JOINS_OF_ADDRESS = 600.0, 1000
+"""Joins of one address within ten minutes, so that nobody uses a room up at once."""
 ASKED = 200
 """Questions that a room keeps for its results, and as many turns."""
 UNWATCHED_SECONDS = 3600.0
@@ -30,9 +32,31 @@ def rooms_full() -> AppError:
     return AppError("rooms_full", message, "End a room that is over.", status=429, limit=ROOMS)
 
 
-def room_full(limit: int) -> AppError:
-    message = f"This room is full: {limit} people are there." if limit == MEMBERS else "This server's rooms are full."
-    return AppError("room_full", message, "Watch on a neighbour's screen.", status=429, limit=limit)
+def room_full() -> AppError:
+    message = f"This room is full: {MEMBERS} people are there."
+    return AppError("room_full", message, "Watch on a neighbour's screen.", status=429, limit=MEMBERS)
+
+
+def server_full() -> AppError:
+    message = f"This server's rooms are full: {PEOPLE} people are in them."
+    return AppError("server_full", message, "Watch on a neighbour's screen.", status=429, limit=PEOPLE)
+
+
+def room_used_up() -> AppError:
+    message = f"This room takes nobody else: {EVER} have joined it by now."
+    return AppError("room_used_up", message, "Ask the teacher to open a new room.", status=429, limit=EVER)
+
+
+def too_many_tries(limit: int) -> AppError:
+    message = "Too many wrong codes came within a minute."
+    hint = "Wait a minute, then type the code that the teacher's screen shows."
+    return AppError("too_many_tries", message, hint, status=429, limit=limit, retry_after=60)
+
+
+def too_many_joins() -> AppError:
+    message = f"{JOINS_OF_ADDRESS} people have joined from this address within ten minutes."
+    hint = "Wait a few minutes, then join again."
+    return AppError("too_many_joins", message, hint, status=429, limit=JOINS_OF_ADDRESS, retry_after=60)
 
 
 def too_many_asked() -> AppError:
@@ -75,31 +99,3 @@ def too_fast(seconds: float) -> AppError:
 def message_too_large(got: int) -> AppError:
     message = f"A message to the room has at most {PUPIL_BYTES} bytes."
     return AppError("message_too_large", message, "Write less.", status=413, limit=PUPIL_BYTES, got=got)
-
-
-class FailedJoins:
-    """Counts wrong codes: a class shares one address, and a guesser may have many. With 31⁶ codes and the limit of the
-    whole server, finding one of 50 rooms takes more than a year."""
-
-    WINDOW, OF_ADDRESS, OF_SERVER = 60.0, 60, 240
-
-    def __init__(self) -> None:
-        self.server: deque[float] = deque(maxlen=self.OF_SERVER)
-        self.by_address: dict[str, deque[float]] = {}
-
-    def check(self, address: str) -> None:
-        """Raises `too_many_tries` if this address, or all together, failed too often within the last minute."""
-        now = monotonic()
-        for tries, limit in ((self.by_address.get(address), self.OF_ADDRESS), (self.server, self.OF_SERVER)):
-            if tries and len(tries) == limit and now - tries[0] < self.WINDOW:
-                message = "Too many wrong codes came within a minute."
-                hint = "Wait a minute, then type the code that the teacher's screen shows."
-                raise AppError("too_many_tries", message, hint, status=429, limit=limit, retry_after=60)
-
-    def failed(self, address: str) -> None:
-        now = monotonic()
-        self.server.append(now)
-        if len(self.by_address) >= self.OF_SERVER:  # those of the last minute fit
-            for old in [one for one, tries in self.by_address.items() if now - tries[-1] > self.WINDOW]:
-                del self.by_address[old]
-        self.by_address.setdefault(address, deque(maxlen=self.OF_ADDRESS)).append(now)

@@ -104,30 +104,58 @@ def unwatched(connection: Connection, now: float) -> int:
     return connection.execute("DELETE FROM rooms WHERE watched <= ?", (since,)).rowcount
 
 
-def joined(database: Database, request: said.JoinRequest, now: float | None = None) -> tuple[Person, str]:
-    """A new member and their key. Raises `unknown_code`, `room_locked` and `room_full`."""
+def joined(
+    database: Database, request: said.JoinRequest, address: str = "", now: float | None = None
+) -> tuple[Person, str]:
+    """A new member and their key. `address`: from where. Raises `unknown_code`, `room_locked`, `room_full`,
+    `server_full`, `room_used_up`, `too_many_tries` and `too_many_joins`."""
     at, key = time() if now is None else now, secrets.token_urlsafe(18)
     with database.writing() as connection:
         if connection is None:
             raise limits.unknown_code()
+        whence = hashed(f"{database.name} {address}")
+        check_joins(connection, whence, at)
         find = "SELECT id, locked FROM rooms WHERE code = ? AND expires > ?"
         room = connection.execute(find, (typed(request.code), at)).fetchone()
-        if room is None:
-            raise limits.unknown_code()
-        if room[1]:
-            raise limits.room_locked()
-        since = at - limits.PRESENT_SECONDS
-        here = "SELECT count(*), count(*) FILTER (WHERE room = ?) FROM members WHERE removed = 0 AND seen > ?"
-        people, members = connection.execute(here, (room[0], since)).fetchone()
-        (ever,) = connection.execute("SELECT count(*) FROM members WHERE room = ?", (room[0],)).fetchone()
-        if members >= limits.MEMBERS or ever >= limits.EVER:
-            raise limits.room_full(limits.MEMBERS)
-        if people >= limits.PEOPLE:
-            raise limits.room_full(limits.PEOPLE)
-        add = "INSERT INTO members (room, key, name, seen) VALUES (?, ?, ?, ?)"
-        member = connection.execute(add, (room[0], hashed(key), named(request.name), at)).lastrowid
-        changed(connection, room[0])
-        return Person(room[0], member), key
+        connection.execute("INSERT INTO joins VALUES (?, ?, ?)", (whence, at, room is None))
+        if room is not None:
+            return let_in(connection, room, request.name, key, at), key
+    raise limits.unknown_code()  # and it is counted
+
+
+def check_joins(connection: Connection, address: bytes, now: float) -> None:
+    """Raises `too_many_tries` if this address, or all together, sent too many wrong codes, and `too_many_joins`."""
+    for wrong, seconds in ((1, limits.WRONG_SECONDS), (0, limits.JOIN_SECONDS)):
+        connection.execute("DELETE FROM joins WHERE wrong = ? AND at <= ?", (wrong, now - seconds))
+    count = "SELECT count(*), count(*) FILTER (WHERE address = ?) FROM joins WHERE wrong = 1"
+    of_server, of_address = connection.execute(count, (address,)).fetchone()
+    if of_address >= limits.WRONG_OF_ADDRESS:
+        raise limits.too_many_tries(limits.WRONG_OF_ADDRESS)
+    if of_server >= limits.WRONG_OF_SERVER:
+        raise limits.too_many_tries(limits.WRONG_OF_SERVER)
+    count = "SELECT count(*) FROM joins WHERE address = ? AND wrong = 0"
+    if connection.execute(count, (address,)).fetchone()[0] >= limits.JOINS_OF_ADDRESS:
+        raise limits.too_many_joins()
+
+
+def let_in(connection: Connection, about: tuple[int, int], name: str, key: str, now: float) -> Person:
+    """A new member of a room, of which `about` is (id, locked)."""
+    room, locked = about
+    if locked:
+        raise limits.room_locked()
+    here = "SELECT count(*), count(*) FILTER (WHERE room = ?) FROM members WHERE removed = 0 AND seen > ?"
+    people, members = connection.execute(here, (room, now - limits.PRESENT_SECONDS)).fetchone()
+    (ever,) = connection.execute("SELECT count(*) FROM members WHERE room = ?", (room,)).fetchone()
+    if ever >= limits.EVER:
+        raise limits.room_used_up()
+    if members >= limits.MEMBERS:
+        raise limits.room_full()
+    if people >= limits.PEOPLE:
+        raise limits.server_full()
+    add = "INSERT INTO members (room, key, name, seen) VALUES (?, ?, ?, ?)"
+    member = connection.execute(add, (room, hashed(key), named(name), now)).lastrowid
+    changed(connection, room)
+    return Person(room, member)
 
 
 def person(database: Database, key: str) -> Person:

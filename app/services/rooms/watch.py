@@ -13,7 +13,6 @@ from typing import TypeVar
 from anyio import CapacityLimiter, to_thread
 
 from chumoku.app.api import room_requests
-from chumoku.app.errors import AppError
 from chumoku.app.services.rooms import limits, store, value
 from chumoku.app.services.rooms.database import Database
 from chumoku.app.services.rooms.store import Person
@@ -90,7 +89,7 @@ class RoomWatch:
     @contextmanager
     def _stream(self, who: Person) -> Iterator[tuple[ShownRoom, object]]:
         if self.streams >= limits.PEOPLE + limits.ROOMS:
-            raise limits.room_full(limits.PEOPLE)
+            raise limits.server_full()
         room, mine = self.rooms.setdefault(who.room, ShownRoom()), object()
         for other, whose in list(room.streams.items()):
             if whose == who and not who.teaches:
@@ -179,7 +178,6 @@ class Rooms:
 
     def __init__(self, database: Database) -> None:
         self.watch, self.database = RoomWatch(database), database
-        self.failed = limits.FailedJoins()
 
     async def open(self) -> tuple[str, str]:
         """A new room's code and its teacher's key."""
@@ -187,13 +185,7 @@ class Rooms:
 
     async def join(self, request: room_requests.JoinRequest, address: str) -> str:
         """The key of a new member."""
-        self.failed.check(address)
-        try:
-            _, key = await self.watch.work(partial(store.joined, self.database, request))
-        except AppError as error:
-            if error.code == "unknown_code":
-                self.failed.failed(address)
-            raise
+        _, key = await self.watch.work(partial(store.joined, self.database, request, address))
         self.watch.nudge()
         return key
 
