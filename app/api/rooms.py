@@ -150,7 +150,11 @@ def refusals(**descriptions: str) -> Answers:
         for status, text in descriptions.items()
     }
     invalid = "The request is invalid: `code` and `message` say why."
-    return found | {422: {"model": ErrorResponse, "description": invalid}}
+    unavailable = "`rooms_unavailable`: the disk is full, say. Try again after the seconds in `Retry-After`."
+    return found | {
+        422: {"model": ErrorResponse, "description": invalid},
+        503: {"model": ErrorResponse, "description": unavailable},
+    }
 
 
 NOT_JSON = "The body is not JSON in UTF-8."

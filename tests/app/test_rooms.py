@@ -2,8 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import httpx
 import pytest
 from httpx import AsyncClient
 
-from chumoku.app.api.room_requests import JoinRequest
+from chumoku.app.api.room_requests import JoinRequest, RoomPost
 from chumoku.app.services.rooms import watch
 from chumoku.app.services.rooms.database import Database
 from chumoku.app.settings import Settings
@@ -221,6 +222,66 @@ async def test_who_comes_later_is_let_in(tmp_path: Path, monkeypatch: pytest.Mon
             assert b"event: own" in (await anext(events)).encoded
             assert b"event: room" in (await anext(events)).encoded
     rooms.watch.close()
+
+
+@contextmanager
+def broken(folder: Path) -> Iterator[None]:
+    """The file of the rooms gives an error for each question."""
+    with closing(sqlite3.connect(next(folder.glob("*.sqlite")), isolation_level=None)) as file:
+        file.execute("ALTER TABLE rooms RENAME TO elsewhere")
+        yield
+        file.execute("ALTER TABLE elsewhere RENAME TO rooms")
+
+
+async def failures(caplog: pytest.LogCaptureFixture, n: int) -> None:
+    """Waits until the log has so many failures of the file."""
+    async with asyncio.timeout(20):
+        while sum("the file of the rooms" in record.getMessage() for record in caplog.records) < n:
+            await asyncio.sleep(0.01)
+
+
+async def test_streams_outlive_an_error_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(watch, "AGAIN_SECONDS", 0.01)
+    rooms = watch.Rooms(Database(tmp_path))
+    code, key = await rooms.open()
+    pupil = await rooms.person(await rooms.join(JoinRequest(code=code), ""))
+    async with aclosing(rooms.watch.events(pupil)) as events:
+        for _ in range(2):
+            await anext(events)
+        with broken(tmp_path):
+            await failures(caplog, 2)
+        await rooms.post(key, RoomPost.model_validate({"message": {"kind": "lead", "link": "/#text=after"}}).message, 0)
+        assert b"text=after" in (await anext(events)).encoded
+    rooms.watch.close()
+
+
+async def test_the_sweep_outlives_an_error_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(watch, "SWEEP_SECONDS", 0.01)
+    rooms = watch.Rooms(Database(tmp_path))
+    async with rooms.kept():
+        await rooms.open()
+        with broken(tmp_path):
+            await failures(caplog, 3)
+
+
+async def test_who_asks_while_the_file_fails_is_told_to_try_again(open_three: Open, tmp_path: Path) -> None:
+    async with open_three(Settings(device="cpu", rooms_dir=tmp_path)) as client:
+        code, teacher = await opened(client)
+        with broken(tmp_path):
+            for answer in (
+                await client.get("/api/room", headers=teacher),
+                await post(client, teacher, kind="recall"),
+                await client.post("/api/rooms/join", json={"code": code}),
+                await client.get("/api/room/events", headers=teacher),
+            ):
+                error_of(answer, 503, "rooms_unavailable")
+                assert answer.headers["retry-after"] == "1"
+        await joined(client, code)
+        await client.delete("/api/room", headers=teacher)
 
 
 async def test_a_pupil_gets_nothing_while_others_vote(serve: Serve, tmp_path: Path) -> None:

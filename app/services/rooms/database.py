@@ -86,7 +86,7 @@ class Database:
             try:
                 yield connection
             finally:
-                connection.execute("ROLLBACK")
+                undone(connection)
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection | None]:
@@ -99,10 +99,9 @@ class Database:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
+                connection.execute("COMMIT")
+            finally:
+                undone(connection)
 
     @contextmanager
     def beginning(self) -> Iterator[sqlite3.Connection]:
@@ -135,10 +134,13 @@ class Database:
             if connection is None or self.folder is None:
                 return
             connection.execute("BEGIN EXCLUSIVE")
-            empty = connection.execute("SELECT count(*) FROM rooms").fetchone()[0] == 0
-            if empty:
-                (self.folder / CURRENT).unlink(missing_ok=True)
-            connection.execute("COMMIT")
+            try:
+                empty = connection.execute("SELECT count(*) FROM rooms").fetchone()[0] == 0
+                if empty:
+                    (self.folder / CURRENT).unlink(missing_ok=True)
+                connection.execute("COMMIT")
+            finally:
+                undone(connection)
             if empty:
                 self._forget(remove=True)
             else:
@@ -189,6 +191,12 @@ class Database:
             for path in self.folder.glob(f"{self.name}*"):
                 path.unlink(missing_ok=True)
         self.connection = self.name = None
+
+
+def undone(connection: sqlite3.Connection) -> None:
+    """Ends a transaction that was not committed. After some errors SQLite has ended it itself."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
 
 
 def made(folder: Path | None) -> Path:

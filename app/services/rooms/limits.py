@@ -59,6 +59,12 @@ def too_many_joins() -> AppError:
     return AppError("too_many_joins", message, hint, status=429, limit=JOINS_OF_ADDRESS, retry_after=60)
 
 
+def rooms_unavailable() -> AppError:
+    message = "The server cannot read or write its rooms now."
+    hint = "Try again in a moment. If it fails again, the server's log has the reason."
+    return AppError("rooms_unavailable", message, hint, status=503, retry_after=1)
+
+
 def too_many_asked() -> AppError:
     message = f"This room has had {ASKED} questions or turns."
     return AppError("too_many_asked", message, "Save its results and open a new room.", status=429, limit=ASKED)

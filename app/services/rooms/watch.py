@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
@@ -13,16 +15,21 @@ from typing import TypeVar
 from anyio import CapacityLimiter, to_thread
 
 from chumoku.app.api import room_requests
+from chumoku.app.errors import AppError
 from chumoku.app.services.rooms import limits, store, value
 from chumoku.app.services.rooms.database import Database
 from chumoku.app.services.rooms.store import Person
 from chumoku.app.services.wire import Event, Piece
+
+log = logging.getLogger("chumoku")
 
 T = TypeVar("T")
 POLL_SECONDS = 0.05
 """Between two looks at the file, for what other processes changed."""
 SOON_SECONDS = 0.02
 """Between two readings of a room that this process changes: a hundred votes a second are few snapshots."""
+AGAIN_SECONDS = 1.0
+"""After a look at the file that failed."""
 SWEEP_SECONDS = 300.0
 PRESENT_EVERY, COUNT_EVERY = 10.0, 5.0
 """Between two notes of who is there, and two countings of them for the teachers."""
@@ -73,10 +80,17 @@ class RoomWatch:
         self._thread = CapacityLimiter(1)
         self._nudged = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._present = self._counted = 0.0
+        self._sure = False
+        """Whether the next look must not trust that the file is unchanged."""
 
     async def work(self, job: partial[T]) -> T:
-        """Runs in the one thread that uses the connection."""
-        return await to_thread.run_sync(job, limiter=self._thread)
+        """Runs in the one thread that uses the connection. Raises `rooms_unavailable` if the disk is full, say."""
+        try:
+            return await to_thread.run_sync(job, limiter=self._thread)
+        except (sqlite3.Error, OSError) as error:
+            log.error("the file of the rooms: %s", type(error).__name__, exc_info=error)
+            raise limits.rooms_unavailable() from None
 
     def nudge(self) -> None:
         """This process has changed a room."""
@@ -131,27 +145,35 @@ class RoomWatch:
 
     def _start(self) -> None:
         if self._task is None or self._task.done():
+            self._present = self._counted = 0.0
             self._task = asyncio.create_task(self._run())
 
     async def _run(self) -> None:
-        present = counted = 0.0
         while self.rooms:
-            nudged = self._nudged.is_set()
-            self._nudged.clear()
-            now = monotonic()
-            if now - present > PRESENT_EVERY:
-                present, nudged = now, True
-                here = {who for room in self.rooms.values() for who in room.streams.values()}
-                await self.work(partial(store.seen, self.database, here))
-            recount = now - counted > COUNT_EVERY
-            counted = now if recount else counted
-            await self._look(nudged or recount, recount)
+            try:
+                await self._turn()
+            except AppError:  # it is in the log
+                self._sure = True  # the changes of this turn are still to be shown
+                await asyncio.sleep(AGAIN_SECONDS)
+                continue
             await asyncio.sleep(SOON_SECONDS)
             try:
                 async with asyncio.timeout(POLL_SECONDS - SOON_SECONDS):
                     await self._nudged.wait()
             except TimeoutError:
                 pass
+
+    async def _turn(self) -> None:
+        sure, self._sure = self._sure or self._nudged.is_set(), False
+        self._nudged.clear()
+        now = monotonic()
+        if now - self._present > PRESENT_EVERY:
+            self._present, sure = now, True
+            here = {who for room in self.rooms.values() for who in room.streams.values()}
+            await self.work(partial(store.seen, self.database, here))
+        recount = now - self._counted > COUNT_EVERY
+        self._counted = now if recount else self._counted
+        await self._look(sure or recount, recount)
 
     async def _look(self, sure: bool, recount: bool) -> None:
         known = {
@@ -219,7 +241,8 @@ class Rooms:
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
-            await self.watch.work(partial(store.seen, self.database, []))
+            with suppress(AppError):  # it is in the log
+                await self.watch.work(partial(store.seen, self.database, []))
 
     async def results(self, key: str, names: bool) -> value.Json:
         return await self.watch.work(partial(value.results, self.database, key, names))
