@@ -13,11 +13,12 @@ from pydantic import BaseModel, Field
 from chumoku.app.api.answers import EVENTS, REFUSALS, Answers, as_json
 from chumoku.app.api.requests import OpenRequest
 from chumoku.app.errors import AppError
-from chumoku.app.http.access import is_forwarded, is_local, is_loopback
+from chumoku.app.http.access import is_forwarded, is_loopback
 from chumoku.app.http.backpressure import EventStream
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import state_of
 from chumoku.app.http.observe import seen
+from chumoku.app.services.addresses import is_local
 from chumoku.app.services.wire import Event
 from chumoku.app.settings import Settings
 

@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Header, Request, Response
-from pydantic import BaseModel, Field
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from pydantic import AfterValidator, BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from chumoku.app.api.answers import EVENTS, Answers, ErrorResponse, as_json
@@ -16,7 +16,7 @@ from chumoku.app.http.access import own_pages
 from chumoku.app.http.backpressure import EventStream
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import state_of
-from chumoku.app.services.rooms.invitation import invitation
+from chumoku.app.services.rooms.invitation import Problem, checked_page, invitation
 from chumoku.app.services.rooms.limits import only_teacher
 from chumoku.app.services.rooms.watch import Rooms
 from chumoku.app.services.wire import Event, Piece, to_json
@@ -112,7 +112,10 @@ class RoomLink(BaseModel):
     address: str = Field(description="What pupils type.", examples=["http://192.168.1.5:8000/join"])
     link: str = Field(description="With the code and the server's token.")
     qr: list[str] = Field(description="The link's QR code: one text of 0 and 1 for each row.")
-    reachable: bool = Field(description="Whether the server answers at this address.")
+    problem: Problem | None = Field(
+        description="Why other machines may not open it: the server listens to its own machine only; it runs in a "
+        "container or in WSL, and does not know the computer's address; or it does not answer at this address."
+    )
 
 
 class ResultQuestion(BaseModel):
@@ -230,14 +233,20 @@ async def post_to_room(asked: RoomPost, rooms: RoomsDep, key: RoomKey, request: 
     return Response(b'{"ok":true}', media_type="application/json")
 
 
+PageAddress = Annotated[
+    Annotated[str, AfterValidator(checked_page)] | None,
+    Query(max_length=500, description="The page's own address: a proxy may have put it under a prefix, untold."),
+]
+
+
 @router.get("/room/link", response_model=RoomLink, responses=refusals(s403=NOT_YOURS, s404=OVER))
-async def room_link(rooms: RoomsDep, key: RoomKey, request: Request) -> Response:
+async def room_link(rooms: RoomsDep, key: RoomKey, request: Request, page: PageAddress = None) -> Response:
     """Teacher: the address and the QR code for the first slide."""
     shown = await rooms.seen(key)
     if shown["role"] != "teacher":
         raise only_teacher()
-    token = state_of(request).settings.token
-    found = await run_in_threadpool(invitation, str(request.base_url), shown["room"]["code"], token)
+    settings, base = state_of(request).settings, page or str(request.base_url)
+    found = await run_in_threadpool(invitation, base, shown["room"]["code"], settings.token, settings.host)
     return Response(to_json(vars(found)), media_type="application/json")
 
 

@@ -102,14 +102,6 @@ def is_loopback(request: Request) -> bool:
     return (mapped or address).is_loopback
 
 
-def is_local(host: str) -> bool:
-    """Whether a server that listens on this host is reached by its own machine alone."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower().rstrip(".") == "localhost"
-
-
 FORWARDED = ("forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip", "x-proxycontextpath")
 
 

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import ipaddress
+import platform
 import socket
+from pathlib import Path
 
 ELSEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 """Addresses reserved for documentation: the route to them shows which of our addresses the network sees. Nothing is
 sent."""
 SECONDS_TO_CONNECT = 1.0
+
+
+def is_local(host: str) -> bool:
+    """Whether this name or address is reached by its own machine alone."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost"
+
+
+def is_inside() -> bool:
+    """Whether this process runs in a container or in WSL, whose address on the network is not the computer's."""
+    marks = (Path("/.dockerenv"), Path("/run/.containerenv"))
+    return "microsoft" in platform.release().lower() or any(mark.exists() for mark in marks)
 
 
 def network_address(family: int) -> str:
@@ -20,8 +37,8 @@ def network_address(family: int) -> str:
             return f"{socket.gethostname().partition('.')[0]}.local"
 
 
-def url(host: str, port: int) -> str:
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+def url(host: str, port: int, scheme: str = "http") -> str:
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def answers(host: str, port: int) -> bool:

@@ -38,8 +38,12 @@ export const openRoom = () => asked("POST", "api/rooms", {});
 /** @param {string} code @param {string} name  may be empty @returns {Promise<{key: string}>} */
 export const joinRoom = (code, name) => asked("POST", "api/rooms/join", { code, name });
 
-/** @param {string} key @returns {Promise<{address: string, link: string, qr: string[], reachable: boolean}>} */
-export const roomLink = (key) => asked("GET", "api/room/link", undefined, key);
+/**
+ * @typedef {"only_this_machine"|"inside"|"no_network"|null} DoorProblem  why other devices may not open the address
+ * @param {string} key @param {string} page  its own address: a proxy may have put it under a prefix
+ * @returns {Promise<{address: string, link: string, qr: string[], problem: DoorProblem}>}
+ */
+export const roomLink = (key, page) => asked("GET", `api/room/link?page=${encodeURIComponent(page)}`, undefined, key);
 
 /** @param {string} key @param {boolean} names @returns {Promise<Results>} */
 export const roomResults = (key, names) => asked("GET", `api/room/results?names=${names}`, undefined, key);

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager
@@ -13,7 +14,7 @@ import pytest
 from httpx import AsyncClient
 
 from chumoku.app.api.room_requests import JoinRequest, RoomPost
-from chumoku.app.services.rooms import watch
+from chumoku.app.services.rooms import invitation, watch
 from chumoku.app.services.rooms.database import Database
 from chumoku.app.settings import Settings
 from tests.app.conftest import Open, Serve
@@ -120,8 +121,48 @@ async def test_the_link_has_the_token_and_the_code(open_three: Open) -> None:
         joining = await client.get("/join")
         assert (joining.status_code, joining.headers["location"]) == (303, "./?room=")
         assert link["link"] == f"http://192.168.1.5:8000/?token=secret&room={code}"
-        assert link["reachable"]
+        assert link["problem"] is None
         assert {len(row) for row in link["qr"]} == {len(link["qr"])}
+
+
+@pytest.mark.parametrize(
+    ("page", "base"),
+    [
+        ("https://hub.example/user/ann/proxy/8010/", "https://hub.example/user/ann/proxy/8010"),
+        ("http://192.168.1.5:8000/", "http://192.168.1.5:8000"),
+        ("http://localhost:8000/under/", "http://10.1.2.3:8000/under"),
+        ("https://127.0.0.1/", "https://10.1.2.3:443"),
+    ],
+)
+async def test_the_link_has_the_address_that_the_page_has(
+    families: AsyncClient, monkeypatch: pytest.MonkeyPatch, page: str, base: str
+) -> None:
+    monkeypatch.setattr("chumoku.app.services.rooms.invitation.network_address", lambda _: "10.1.2.3")
+    monkeypatch.setattr("chumoku.app.services.rooms.invitation.problem_of", lambda *_: None)
+    code, teacher = await opened(families)
+    link = (await families.get("/api/room/link", params={"page": page}, headers=teacher)).json()
+    assert (link["address"], link["link"]) == (f"{base}/join", f"{base}/?room={code}")
+    await families.delete("/api/room", headers=teacher)
+
+
+@pytest.mark.parametrize("page", ["javascript:1", "//a.example/", "http://a:b@c/", "http://[::/", "http://a:x/", "a"])
+async def test_no_other_address_is_put_in_a_link(families: AsyncClient, page: str) -> None:
+    _, teacher = await opened(families)
+    refused = await families.get("/api/room/link", params={"page": page}, headers=teacher)
+    error_of(refused, 422, "invalid_request")
+    await families.delete("/api/room", headers=teacher)
+
+
+def test_the_door_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(invitation, "is_inside", lambda: False)
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        port = listener.getsockname()[1]
+        assert invitation.problem_of("127.0.0.1", port, "0.0.0.0") is None
+        assert invitation.problem_of("127.0.0.2", port, "127.0.0.1") == "only_this_machine"
+        assert invitation.problem_of("127.0.0.2", port, "0.0.0.0") == "no_network"
+    monkeypatch.setattr(invitation, "is_inside", lambda: True)
+    assert invitation.problem_of("127.0.0.1", port, "0.0.0.0") == "inside"
+    assert invitation.problem_of("127.0.0.1", port, "127.0.0.1") == "only_this_machine"
 
 
 async def test_many_wrong_codes_are_refused(open_three: Open) -> None:

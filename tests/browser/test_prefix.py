@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from tests.browser.helpers import drawn, open_more, settled
+from tests.browser.helpers import drawn, open_more, open_tools, settled
 from tests.browser.shared_page import PATIENCE_MS
 from tests.conftest import served
 
@@ -54,7 +54,7 @@ def proxy_of(url: str) -> Starlette:
         ]
         return response
 
-    return Starlette(routes=[Route("/{path:path}", passed, methods=["GET", "POST"])])
+    return Starlette(routes=[Route("/{path:path}", passed, methods=["GET", "POST", "DELETE"])])
 
 
 @pytest.fixture
@@ -75,6 +75,15 @@ def beyond(browser: "Browser", behind: str) -> "Iterator[Page]":
     yield page
     context.close()
     assert wrong == []
+
+
+def teaches(page: "Page") -> None:
+    """A room's address has the prefix, which the server never sees."""
+    open_tools(page)
+    page.get_by_test_id("tool-teach").click()
+    expect(page.get_by_test_id("room-side")).to_contain_text(f"{PREFIX}join")
+    page.get_by_test_id("room-end").click()
+    expect(page.get_by_test_id("room-notice")).to_be_visible()
 
 
 def test_the_app_works_behind_a_prefix(beyond: "Page", behind: str, tmp_path: Path) -> None:
@@ -116,6 +125,8 @@ def test_the_app_works_behind_a_prefix(beyond: "Page", behind: str, tmp_path: Pa
     assert page.locator("html").get_attribute("lang") == "ja"
     kept = {one["name"]: one["path"] for one in page.context.cookies()}
     assert kept["lang"] in (PREFIX, PREFIX.rstrip("/")), "other apps of this host do not get the cookie"
+
+    teaches(page)
 
     page.goto(f"{behind}docs?lang=en")
     commands = page.locator("pre code")

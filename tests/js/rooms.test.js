@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { ApiError } from "../../static/data/api.js";
 import { createPoster, firstOf, isTooLongToSend, LONGEST_SENT } from "../../static/data/rooms.js";
+import { doorSays } from "../../static/learn/room/entrance.js";
 import { handedText } from "../../static/learn/room/pupil.js";
 import { ownQuestion } from "../../static/learn/room/questions.js";
 import { resultsPage } from "../../static/learn/room/results.js";
@@ -17,6 +18,18 @@ import { useCatalogue } from "../../static/ui/i18n.js";
 
 useCatalogue(JSON.parse(readFileSync(new URL("../../static/i18n/en.json", import.meta.url), "utf8")));
 globalThis.document ??= /** @type {any} */ ({ documentElement: { lang: "en", dataset: {} } });
+
+test("the door says whether other devices can come in, and that nobody came", () => {
+  const open = { problem: null, came: false, locked: false, waited: 0 };
+  assert.equal(doorSays(open), "room.door_works");
+  assert.equal(doorSays({ ...open, waited: 60_000 }), "room.door_nobody");
+  assert.equal(doorSays({ ...open, waited: 60_000, came: true }), null);
+  assert.equal(doorSays({ ...open, waited: 60_000, locked: true }), null);
+  assert.equal(doorSays({ ...open, problem: "only_this_machine" }), "room.problem.only_this_machine");
+  // A pupil in a tab of the same machine is no proof; one in spite of a container is.
+  assert.equal(doorSays({ ...open, problem: "only_this_machine", came: true }), "room.problem.only_this_machine");
+  assert.equal(doorSays({ ...open, problem: "inside", came: true }), null);
+});
 
 test("a code leaves the address, and the rest of the link stays", () => {
   const found = invitationIn("http://a.example/under/?model=gpt&room=K7QF3M#text=a+cat");

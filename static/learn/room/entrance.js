@@ -3,11 +3,11 @@
 import { roomLink } from "../../data/rooms.js";
 import { copy } from "../../shell/share.js";
 import { buildFold, button } from "../../ui/controls.js";
-import { h, keepingFocus, replace, setText, svg } from "../../ui/dom.js";
+import { h, keepingFocus, replace, setText, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 
 /**
- * @import { Taught } from "../../data/rooms.js"
+ * @import { DoorProblem, Taught } from "../../data/rooms.js"
  * @import { Context } from "../../page.js"
  * @import { Seat } from "./room.js"
  */
@@ -28,24 +28,64 @@ function qrPicture(rows) {
   );
 }
 
+/** After so long without a pupil, something is wrong. */
+const NOBODY_MS = 60_000;
+
+/**
+ * What the self-test of the door says: that the server answers, why it cannot be reached, or that nobody came. That a Wi-Fi keeps
+ * devices apart is seen only by those who do not come.
+ * @param {{problem: DoorProblem, came: boolean, locked: boolean, waited: number}} found  `waited`: since the code was shown, in ms
+ * @returns {string|null} a text's key
+ */
+export function doorSays({ problem, came, locked, waited }) {
+  if (problem && !(came && problem === "inside")) return `room.problem.${problem}`;
+  if (came || locked) return null;
+  return waited < NOBODY_MS ? "room.door_works" : "room.door_nobody";
+}
+
+/** The self-test of the door, beside the code and on the poster. */
+function createSelfTest() {
+  const shown = [0, 1].map(() => h("p", { hidden: true, role: "status", dataset: { testid: "room-door-says" } }));
+  const found = { problem: /** @type {DoorProblem} */ (null), came: false, locked: false, address: "" };
+  let since = 0;
+  function tell() {
+    const says = found.address && doorSays({ ...found, waited: performance.now() - since });
+    const { port, protocol } = new URL(found.address || "http://localhost");
+    const words = says ? t(says, { port: port || (protocol === "https:" ? "443" : "80") }) : "";
+    for (const one of shown) {
+      update(one, { hidden: !says, class: says === "room.door_works" ? "dim" : "room-warning" });
+      setText(one, words);
+    }
+  }
+  return {
+    shown,
+    /** @param {{problem?: DoorProblem, came?: boolean, locked?: boolean, address?: string}} more */
+    learn(more) {
+      if (since === 0) {
+        since = performance.now();
+        setTimeout(tell, NOBODY_MS);
+      }
+      Object.assign(found, more, { came: found.came || Boolean(more.came) });
+      tell();
+    },
+  };
+}
+
 /** @param {Context} context @param {HTMLElement} door @param {Seat} seat */
 export function createEntrance({ frame }, door, { key, say, problem }) {
   let linkOfCode = "";
+  const selfTest = createSelfTest();
 
   /** @param {Taught} room */
-  async function draw({ code: newest, locked }) {
+  async function draw({ code: newest, locked, members }) {
+    selfTest.learn({ locked, came: members.length > 0 });
     const at = `${newest} ${locked}`;
     if (linkOfCode === at) return;
     linkOfCode = at;
     try {
-      const { address: typed, link, qr, reachable } = await roomLink(key);
-      const local =
-        !reachable &&
-        h(
-          "p",
-          { class: "room-warning", role: "alert", dataset: { testid: "room-unreachable" } },
-          t("room.unreachable"),
-        );
+      const found = await roomLink(key, new URL("./", location.href).href);
+      const { address: typed, link, qr } = found;
+      selfTest.learn(found);
       const large = button("room-large", "", t("room.large"), () => poster(typed, newest, qr));
       const copied = button("room-copy", "quiet", t("room.copy"), async () =>
         setText(copied, t((await copy(link)) ? "room.copied" : "header.share_failed")),
@@ -69,7 +109,7 @@ export function createEntrance({ frame }, door, { key, say, problem }) {
               locked && h("p", { class: "room-warning" }, t("room.is_locked")),
             ),
           ),
-          local,
+          selfTest.shown[0],
           h("p", { class: "room-buttons" }, large, copied, lock, renew),
           buildFold(
             "room-help",
@@ -107,6 +147,7 @@ export function createEntrance({ frame }, door, { key, say, problem }) {
         null,
         h("p", null, t("room.door", { address: typed })),
         h("p", { class: "room-code-large", translate: "no" }, spaced(newest)),
+        selfTest.shown[1],
         shut,
       ),
     );
