@@ -66,7 +66,7 @@ def test_eight_pupils_follow_explore_vote_hand_in_and_leave(enter: Enter) -> Non
     typing.get_by_test_id("room-join").click()
     pupils.append(typing)
     expect(teacher.get_by_test_id("room-people")).to_have_text("8 here")
-    for act in (follow, explore, vote, hand_in, leave):
+    for act in (follow, explore, vote, lead_a_lesson, hand_in, leave):
         act(teacher, pupils)
 
 
@@ -120,13 +120,39 @@ def vote(teacher: "Page", pupils: list["Page"]) -> None:
     teacher.get_by_test_id("room-done").click()
 
 
+def lead_a_lesson(teacher: "Page", pupils: list["Page"]) -> None:
+    """From the bar alone: the lesson's own question is put to the class, its answer is on every screen, and the next
+    step takes it away. Who follows has no buttons of the lesson, and no answer before the class."""
+    first = pupils[0]
+    teacher.get_by_test_id("room-lesson").click()
+    expect(teacher.get_by_test_id("room-side")).to_be_hidden()
+    expect(first.get_by_test_id("lesson")).to_be_visible()
+    expect(first.get_by_test_id("lesson-option").first).to_be_hidden()
+    expect(first.get_by_test_id("lesson-next")).to_be_hidden()
+    teacher.get_by_test_id("room-ask").click()
+    first.get_by_test_id("room-option").nth(2).click()
+    expect(teacher.get_by_test_id("room-voted")).to_have_text("1 of 8 have voted.")
+    expect(first.get_by_test_id("lesson-answer")).to_be_empty()
+    teacher.get_by_test_id("room-reveal").click()
+    for page in (teacher, first):
+        expect(page.get_by_test_id("lesson-answer")).to_contain_text("ball")
+    expect(first.get_by_test_id("room-says")).to_contain_text("ball")
+    first.get_by_test_id("room-fold").click()
+    expect(first.get_by_test_id("room-says")).to_be_hidden()
+    teacher.keyboard.press("PageDown")
+    expect(first.get_by_test_id("room-card")).to_be_hidden()
+    expect(first.locator(".lesson h1")).to_have_text("The model reads tokens, not words")
+    expect(first.get_by_test_id("room-status")).to_have_text("You are following the teacher.")
+
+
 def hand_in(teacher: "Page", pupils: list["Page"]) -> None:
     """A pupil hands in a sentence, and the teacher puts it on every screen, with its author's name."""
     first = pupils[0]
+    teacher.get_by_test_id("room-open").click()
     teacher.get_by_test_id("fold-room-turn").locator("summary").click()
     teacher.get_by_test_id("room-turn-start").click()
-    first.get_by_test_id("edit").click()
-    first.get_by_test_id("sentence").fill("Lily has a green hat.")
+    first.get_by_test_id("room-typed").fill("Lily has a green hat.")
+    first.get_by_test_id("room-try").click()
     first.locator(".tok", has_text="green").wait_for()
     first.get_by_test_id("room-named").check()
     first.get_by_test_id("room-hand-in").click()

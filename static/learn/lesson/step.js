@@ -36,7 +36,10 @@ function drawQuestion(root, question, { live, mark, answered, perform }) {
   );
   const reveal = h(
     "button",
-    { class: "btn quiet", type: "button", dataset: { testid: "lesson-reveal" }, on: { click: () => guess(null) } },
+    {
+      ...{ class: "btn quiet", type: "button", dataset: { testid: "lesson-reveal", act: "reveal" } },
+      on: { click: () => guess(null) },
+    },
     t("lesson.reveal"),
   );
   replace(
@@ -74,6 +77,10 @@ function drawQuestion(root, question, { live, mark, answered, perform }) {
   }
   delete root.dataset.answered;
 }
+
+/** Lets the open step answer its question, unless it has: a class has voted on it. @param {HTMLElement} root  of the page */
+export const revealAnswer = (root) =>
+  /** @type {HTMLElement|null} */ (root.querySelector(".lesson-question [data-act=reveal]:not(:disabled)"))?.click();
 
 /**
  * The end of a lesson: what to do next.

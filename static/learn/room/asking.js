@@ -3,69 +3,89 @@
 import { buildFold, button } from "../../ui/controls.js";
 import { h, keepingFocus, newId, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { revealAnswer } from "../lesson/step.js";
 import { lessonNotes, ownQuestion, preparedQuestions, YES_NO } from "./questions.js";
 import { drawVote, votedWords } from "./vote.js";
+import { countHere } from "./wall.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Taught } from "../../data/rooms.js"
  * @import { Context } from "../../page.js"
+ * @import { State } from "../../state/store.js"
  * @import { Prepared } from "./questions.js"
  * @import { Seat } from "./room.js"
  */
 
+/** The step of a lesson, which a question is about. @param {State} state */
+const stepNamed = ({ lesson, lessonStep }) => (lesson === null ? "" : `${lesson} ${lessonStep}`);
+
 /**
  * @param {Context} context
- * @param {{question: HTMLElement, screen: HTMLElement}} places  in the drawer, and for the projector: there without votes until they are shown
- * @param {Seat} seat
+ * @param {{acts: HTMLElement, notes: HTMLElement, question: HTMLElement, screen: HTMLElement}} places  `acts`: in the bar, what the
+ *   teacher does next; `notes`, `question`: in the drawer; `screen`: for the projector, without votes until they are shown
+ * @param {Seat & {open: () => void}} seat  `open`: the drawer, at its question
  */
-export function createAsking(context, { question, screen }, { say, problem }) {
+export function createAsking(context, { acts, notes, question, screen }, { say, problem, open }) {
   const { actions, frame } = context;
   /** @type {Taught|null} */
   let room = null;
   /** @type {ModelTrace|null} */
   let trace = null;
+  /** What can be asked about what is shown. @type {Prepared[]} */
+  let offers = [];
   /** The question that was put, with what answers it. @type {Prepared|null} */
   let put = null;
-  let asked = "";
-  function drawQuestion(fresh = false) {
+  /** The step of the lesson when it was put. */
+  let askedAt = "";
+  const drawn = { acts: "", question: "", notes: "" };
+
+  function draw() {
     const current = room?.question ?? null;
-    const people_ = room?.members.filter((one) => one.here).length ?? 0;
-    const content = JSON.stringify([current, people_]);
-    if (!fresh && content === asked) return;
-    const was = asked;
-    asked = content;
-    if (current) return keepingFocus(question, () => drawVoting(current, people_));
-    put = null;
-    if (fresh || was.startsWith('[{"id"') || !question.childElementCount) offerQuestions();
+    const here = countHere(room?.members ?? []);
+    const asks = offers.map((one) => one.ask);
+    const inBar = JSON.stringify([current, here, asks.length]);
+    if (inBar !== drawn.acts) keepingFocus(acts, () => replace(acts, current ? votingActs(current, here) : askAct()));
+    const inDrawer = JSON.stringify([current, current ? 0 : asks]);
+    const typing = !current && drawn.question.startsWith("[null") && question.contains(document.activeElement);
+    if (inDrawer !== drawn.question && !typing) {
+      keepingFocus(question, () => (current ? drawVoting(current) : drawOffers()));
+      drawn.question = inDrawer;
+    }
+    drawn.acts = inBar;
+  }
+
+  /** The bar leads through a question, so that a class is led with the drawer closed. */
+  function askAct() {
+    if (offers.length === 0) return null;
+    const click = () => (offers.length === 1 ? ask(offers[0]) : open());
+    return button("room-ask", "primary", t("room.ask_class"), click);
   }
 
   /** @param {NonNullable<Taught["question"]>} current @param {number} here */
-  function drawVoting(current, here) {
+  function votingActs(current, here) {
+    if (current.revealed) return button("room-done", "primary", t("room.done"), done);
+    return [
+      h("span", { role: "status", dataset: { testid: "room-voted" } }, votedWords(current, here)),
+      current.round === 1 && button("room-again", "", t("room.again"), () => say({ kind: "again" })),
+      button("room-reveal", "primary", t(put ? "room.reveal" : "room.reveal_counts"), reveal),
+      button("room-done", "quiet", t("room.withdraw"), done),
+    ];
+  }
+
+  /** @param {NonNullable<Taught["question"]>} current */
+  function drawVoting(current) {
     const vote = h("div");
     drawVote(vote, current, { mark: put ? undefined : (right) => say({ kind: "reveal", right, says: "" }) });
-    const { revealed, round } = current;
-    replace(
-      question,
-      h("h3", null, t("room.question")),
-      vote,
-      !revealed &&
-        h("p", { class: "dim", role: "status", dataset: { testid: "room-voted" } }, votedWords(current, here)),
-      !revealed && !put && h("p", { class: "dim" }, t("room.mark_hint")),
-      h(
-        "p",
-        { class: "room-buttons" },
-        !revealed && round === 1 && button("room-again", "", t("room.again"), () => say({ kind: "again" })),
-        !revealed && button("room-reveal", "primary", t(put ? "room.reveal" : "room.reveal_counts"), reveal),
-        button("room-done", revealed ? "primary" : "quiet", t("room.done"), done),
-      ),
-    );
+    const hint = !current.revealed && t(put ? "room.question_how" : "room.mark_hint");
+    replace(question, h("h3", null, t("room.question")), vote, hint && h("p", { class: "dim" }, hint));
   }
 
   async function reveal() {
     try {
       const { right, says } = put ? await put.judge() : { right: null, says: "" };
       uncover();
+      if (put && askedAt === stepNamed(actions.get())) revealAnswer(frame.root);
       say({ kind: "reveal", right, says });
     } catch (error) {
       problem(error);
@@ -74,45 +94,51 @@ export function createAsking(context, { question, screen }, { say, problem }) {
 
   function done() {
     uncover();
+    put = null;
     say({ kind: "done" });
   }
   const uncover = () => actions.get().quiz && put?.covers && actions.set({ quiz: false });
 
-  async function offerQuestions() {
+  /** The newest question of what can be asked now. */
+  let turn = 0;
+  async function offer() {
     const state = actions.get();
+    const mine = ++turn;
     const found = await preparedQuestions(context, trace, state).catch(() => []);
-    const notes = await lessonNotes(state).catch(() => "");
-    if (room?.question) return;
-    const offers = found.map((one, i) => button(`room-ask-${i}`, "room-offer", one.ask, () => ask(one)));
-    const ask_ = h("input", {
-      type: "text",
-      maxlength: 600,
-      id: newId("room-own-ask"),
-      dataset: { testid: "room-own-ask" },
-    });
-    const options = h(
-      "textarea",
-      { rows: 4, id: newId("room-own-options"), dataset: { testid: "room-own-options" } },
-      YES_NO(),
+    const words = await lessonNotes(state).catch(() => "");
+    if (mine !== turn) return;
+    offers = found;
+    if (words !== drawn.notes) replace(notes, words && notesOf(words));
+    drawn.notes = words;
+    draw();
+  }
+
+  function drawOffers() {
+    const buttons = offers.map((one, i) => button(`room-ask-${i}`, "room-offer", one.ask, () => ask(one)));
+    replace(
+      question,
+      h("h3", null, t("room.ask_class")),
+      buttons.length > 0 ? h("div", { class: "room-offers" }, buttons) : h("p", { class: "dim" }, t("room.no_offer")),
+      ownFold(),
     );
+  }
+
+  function ownFold() {
+    const field = { type: "text", maxlength: 600, id: newId("room-own-ask"), dataset: { testid: "room-own-ask" } };
+    const ask_ = h("input", field);
+    const data = { testid: "room-own-options" };
+    const options = h("textarea", { rows: 4, id: newId("room-own-options"), dataset: data }, YES_NO());
     const send = button("room-own-put", "", t("room.put"), () => {
       const own = ownQuestion(ask_.value, options.value);
       if (own) say({ kind: "ask", ...own });
       else problem(t("room.own_needs"));
     });
-    replace(
-      question,
-      notes &&
-        h("p", { class: "room-notes", dataset: { testid: "room-notes" } }, h("b", null, t("room.notes")), " ", notes),
-      h("h3", null, t("room.ask_class")),
-      offers.length > 0 ? h("div", { class: "room-offers" }, offers) : h("p", { class: "dim" }, t("room.no_offer")),
-      buildFold(
-        "room-own",
-        t("room.own"),
-        h("p", { class: "room-field" }, h("label", { for: ask_.id }, t("room.own_ask")), ask_),
-        h("p", { class: "room-field" }, h("label", { for: options.id }, t("room.own_options")), options),
-        send,
-      ),
+    return buildFold(
+      "room-own",
+      t("room.own"),
+      h("p", { class: "room-field" }, h("label", { for: ask_.id }, t("room.own_ask")), ask_),
+      h("p", { class: "room-field" }, h("label", { for: options.id }, t("room.own_options")), options),
+      send,
     );
   }
 
@@ -120,6 +146,7 @@ export function createAsking(context, { question, screen }, { say, problem }) {
   function ask(one) {
     put = one;
     if (one.covers) actions.set({ quiz: true });
+    askedAt = stepNamed(actions.get());
     say({ kind: "ask", ask: one.ask, options: one.options });
   }
 
@@ -130,16 +157,26 @@ export function createAsking(context, { question, screen }, { say, problem }) {
       frame.root.classList.toggle("room-asks", now.question !== null && !now.question.revealed);
       screen.hidden = now.question === null;
       if (now.question) drawVote(screen, now.question.revealed ? now.question : { ...now.question, counts: null });
-      drawQuestion();
+      draw();
+    },
+    /** The next step of a lesson takes an answered question away. @param {State} state */
+    follow(state) {
+      const at = stepNamed(state);
+      if (room?.question?.revealed && at !== "" && askedAt !== "" && at !== askedAt) {
+        askedAt = at;
+        done();
+      }
+      offer();
     },
     /** @param {ModelTrace|null} now */
     draw(now) {
       trace = now;
-    },
-    /** What can be asked follows what is shown, unless the teacher is typing a question. */
-    offer() {
-      if (!room?.question && !question.contains(document.activeElement)) drawQuestion(true);
+      offer();
     },
     stop: () => frame.root.classList.remove("room-asks"),
   };
 }
+
+/** For the teacher's eyes. @param {string} words */
+const notesOf = (words) =>
+  h("p", { class: "room-notes", dataset: { testid: "room-notes" } }, h("b", null, t("room.notes")), " ", words);

@@ -5,6 +5,7 @@ import { copy } from "../../shell/share.js";
 import { buildFold, button } from "../../ui/controls.js";
 import { h, keepingFocus, replace, setText, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { countHere } from "./wall.js";
 
 /**
  * @import { DoorProblem, Taught } from "../../data/rooms.js"
@@ -75,10 +76,13 @@ function createSelfTest() {
 export function createEntrance({ frame }, door, { key, say, problem }) {
   let linkOfCode = "";
   const selfTest = createSelfTest();
+  /** On the poster: those who came see that they are counted. */
+  const arrived = h("p", { role: "status" });
 
   /** @param {Taught} room */
   async function draw({ code: newest, locked, members }) {
     selfTest.learn({ locked, came: members.length > 0 });
+    setText(arrived, t("room.here", { n: countHere(members) }));
     const at = `${newest} ${locked}`;
     if (linkOfCode === at) return;
     linkOfCode = at;
@@ -148,6 +152,7 @@ export function createEntrance({ frame }, door, { key, say, problem }) {
         h("p", null, t("room.door", { address: typed })),
         h("p", { class: "room-code-large", translate: "no" }, spaced(newest)),
         selfTest.shown[1],
+        arrived,
         shut,
       ),
     );

@@ -183,6 +183,11 @@ export function createFollowing({ frame, address, actions, declared }, own, chan
       scroll();
     },
     back: () => explore(false),
+    explore: () => explore(true),
+    /** What changes now is no act of the pupil's. */
+    untouched() {
+      touched = false;
+    },
     /** @param {boolean} on  what the server knows of an earlier page */
     begin(on) {
       explores = on;

@@ -1,10 +1,13 @@
 /** A pupil in the room: joins, follows the teacher or looks around, votes, and hands in. */
 
 import { firstOf } from "../../data/rooms.js";
+import { linkOf } from "../../state/link.js";
+import { DEFAULTS } from "../../state/store.js";
 import { button } from "../../ui/controls.js";
 import { h, hide, keepingFocus, newId, replace, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
+import { revealAnswer } from "../lesson/step.js";
 import { createFollowing, sharedLink } from "./following.js";
 import { drawVote } from "./vote.js";
 
@@ -29,7 +32,10 @@ export function createJoining(code, on) {
     class: "room-code-field",
     dataset: { testid: "room-code-field" },
   });
-  const nameField = h("input", { ...plain, id: nameId, maxlength: 24, dataset: { testid: "room-name-field" } });
+  const nameField = h("input", {
+    ...{ ...plain, id: nameId, maxlength: 24, autofocus: code !== "" },
+    dataset: { testid: "room-name-field" },
+  });
   const problem = h("p", { class: "problem", role: "alert", dataset: { testid: "join-problem" } });
   const enter = h("button", { class: "btn primary", type: "submit", dataset: { testid: "room-join" } }, t("room.join"));
   const cancel = h(
@@ -79,7 +85,7 @@ export function createJoining(code, on) {
 
 /** @param {Context} context @param {Seat} seat @returns {Part} */
 export function createPupil(context, { say, leave }) {
-  const { declared, actions, frame } = context;
+  const { declared, actions, address, frame, modelOf } = context;
   const status = h("span", { class: "room-status", role: "status", dataset: { testid: "room-status" } });
   const back = button("room-back", "primary", t("room.back"), () => following.back());
   const out = button("room-leave", "quiet", t("room.leave"), leave);
@@ -90,6 +96,20 @@ export function createPupil(context, { say, leave }) {
     "aria-label": t("room.card"),
     dataset: { testid: "room-card" },
   });
+  /** What it is about can be seen under it. */
+  const fold = button("room-fold", "icon quiet", "", () => unfold(card.classList.contains("folded")));
+  const asked = h("div");
+  const handing = h("div");
+  replace(card, fold, asked, handing);
+  let newest = "";
+
+  /** @param {boolean} on */
+  function unfold(on) {
+    card.classList.toggle("folded", !on);
+    const title = t(on ? "room.fold" : "room.unfold");
+    update(fold, { "aria-expanded": on, "aria-label": title, title });
+    setText(fold, on ? "▾" : "▴");
+  }
   const following = createFollowing(context, [bar, card], (explores) => {
     say({ kind: "explore", explores });
     tell();
@@ -102,6 +122,7 @@ export function createPupil(context, { say, leave }) {
   /** @type {ModelTrace|null} */
   let trace = null;
   let isNamed = false;
+  const typing = { turn: 0, field: h("textarea") };
   /** What was handed in before, by turn: a refusal leaves it. @type {Record<string, string|undefined>} */
   const before = {};
   let recalls = /** @type {number|null} */ (null);
@@ -115,6 +136,13 @@ export function createPupil(context, { say, leave }) {
     );
     update(back, { hidden: !explores });
     frame.root.classList.toggle("room-explores", explores);
+  }
+
+  /** The step's own question is answered with the class's, so that its picture shows it. */
+  function answerLesson() {
+    if (actions.get().lesson === null || following.isExploring()) return;
+    following.untouched();
+    revealAnswer(frame.root);
   }
 
   /** @param {number} choice */
@@ -134,9 +162,12 @@ export function createPupil(context, { say, leave }) {
     drawn = content;
     hide(card, !question && !turn, frame.main);
     frame.root.classList.toggle("room-asks", question !== null && !question.revealed);
+    const news = JSON.stringify([question?.id, question?.round, question?.revealed, turn?.id]);
+    if (news !== newest) unfold(true);
+    newest = news;
     keepingFocus(card, () => {
-      const [asked, handing] = [h("div"), h("div")];
-      replace(card, question && asked, turn && handing);
+      replace(asked);
+      replace(handing);
       if (question) drawQuestion(asked, question);
       if (turn) drawTurn(handing, turn);
     });
@@ -171,16 +202,43 @@ export function createPupil(context, { say, leave }) {
       t(handed === undefined ? "room.hand_in" : "room.hand_in_again"),
       () => handIn(turn),
     );
+    const reads = !modelOf(actions.get())?.picture;
+    const field = fieldOf(turn);
+    const label = h("label", { for: field.id }, t("room.typed"));
     replace(
       root,
       h("p", { class: "room-ask" }, h("b", null, t("room.your_turn")), " ", turn.ask),
-      h("p", { class: "dim" }, t("room.turn_how")),
+      reads && h("p", { class: "room-field" }, label, field),
+      h("p", { class: "dim" }, t(reads ? "room.turn_how" : "room.turn_how_picture")),
       own.name !== "" &&
         h("p", null, named, " ", h("label", { for: named.id }, t("room.show_name", { name: own.name }))),
-      h("p", { class: "room-buttons" }, hand),
+      h("p", { class: "room-buttons" }, reads && button("room-try", "", t("room.try"), tryOut), hand),
       handed !== undefined &&
         h("p", { role: "status", dataset: { testid: "room-handed" } }, t("room.handed", { text: handed })),
     );
+  }
+
+  /** The sentence is typed here: a lesson shows no field, and on a phone it is far from the button. @param {Turn} turn */
+  function fieldOf(turn) {
+    if (typing.turn === turn.id) return typing.field;
+    const { text } = actions.get();
+    const field = h("textarea", { rows: 2, id: newId("room-typed"), value: text, dataset: { testid: "room-typed" } });
+    field.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.isComposing) return;
+      event.preventDefault();
+      tryOut();
+    });
+    Object.assign(typing, { turn: turn.id, field });
+    return field;
+  }
+
+  /** The whole model with this sentence, on the pupil's own page. */
+  function tryOut() {
+    const { model } = actions.get();
+    const text = typing.field.value.replace(/\s+/g, " ").trim();
+    if (text === "") return;
+    following.explore();
+    address.open(linkOf(/** @type {State} */ ({ ...DEFAULTS, model, text }), declared));
   }
 
   /** @param {Turn} turn */
@@ -198,12 +256,16 @@ export function createPupil(context, { say, leave }) {
     bar,
     others: [card],
     show(/** @type {Shared} */ now) {
+      const before = room?.question;
       room = now;
-      if (recalls !== null && now.recalls > recalls) following.back();
+      if (now.question?.revealed && before?.id === now.question.id && !before.revealed) answerLesson();
+      const called = recalls !== null && now.recalls > recalls;
+      if (called) following.back();
       recalls = now.recalls;
       following.lead(now.lead);
       tell();
       draw();
+      if (called && !now.question) unfold(false); // what the teacher shows is in sight
     },
     own(now) {
       own = { ...now, votes: { ...now.votes }, sentences: { ...now.sentences } };

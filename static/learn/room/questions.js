@@ -14,6 +14,7 @@ import { questionPlaces } from "../quiz/question.js";
 import { QUIZ_QUESTIONS } from "../quiz/questions/index.js";
 
 /**
+ * @import { Step } from "../../data/lessons.js"
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Context } from "../../page.js"
  * @import { State } from "../../state/store.js"
@@ -24,6 +25,22 @@ import { QUIZ_QUESTIONS } from "../quiz/questions/index.js";
  * A question that the model answers. `covers`: the page hides meanwhile what would tell the answer.
  * @typedef {{ask: string, options: string[], covers: boolean, judge: () => Promise<{right: number|null, says: string}>}} Prepared
  */
+
+/** @type {Map<string, ReturnType<typeof fetchLesson>>} */
+const lessonsHere = new Map();
+
+/** The step of the lesson that is open. @param {State} state @returns {Promise<Step|undefined>} */
+async function stepOf({ lesson, lessonStep }) {
+  const name = String(lesson);
+  const coming = lessonsHere.get(name) ?? fetchLesson(name);
+  lessonsHere.set(name, coming);
+  try {
+    return lessonSteps(await coming)[lessonStep - 1];
+  } catch (error) {
+    lessonsHere.delete(name);
+    throw error;
+  }
+}
 
 /** Without the stars of *emphasis*. @param {string} text */
 const plain = (text) => text.replace(/\*([^*]+)\*/g, "$1");
@@ -41,10 +58,10 @@ export async function preparedQuestions(context, trace, state) {
 }
 
 /** @param {Context} context @param {State} state @returns {Promise<Prepared[]>} */
-async function ofLesson({ modelOf, actions }, { lesson, lessonStep }) {
-  const step = lessonSteps(await fetchLesson(String(lesson)))[lessonStep - 1];
+async function ofLesson({ modelOf, actions }, state) {
+  const step = await stepOf(state);
   const question = step?.question;
-  if (!question) return [];
+  if (!step || !question) return [];
   return [
     {
       ask: firstOf(plain(said(question.ask)), ASK),
@@ -61,9 +78,9 @@ async function ofLesson({ modelOf, actions }, { lesson, lessonStep }) {
 }
 
 /** The speaker's notes of the lesson's step: for the teacher's eyes. @param {State} state @returns {Promise<string>} */
-export async function lessonNotes({ lesson, lessonStep }) {
-  if (lesson === null) return "";
-  const step = lessonSteps(await fetchLesson(lesson))[lessonStep - 1];
+export async function lessonNotes(state) {
+  if (state.lesson === null) return "";
+  const step = await stepOf(state);
   return step ? plain(said(step.notes)) : "";
 }
 

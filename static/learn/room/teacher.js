@@ -8,7 +8,7 @@ import { createAsking } from "./asking.js";
 import { createEntrance, spaced } from "./entrance.js";
 import { createLeading } from "./following.js";
 import { saveResults } from "./results.js";
-import { createWall } from "./wall.js";
+import { createWall, handedInWords } from "./wall.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -27,9 +27,11 @@ export function createTeacher(context, seat) {
 
   // The bar.
   const code = h("b", { class: "room-code", translate: "no", dataset: { testid: "room-code" } });
-  const people = h("span", { role: "status", dataset: { testid: "room-people" } });
+  const people = h("span", { class: "room-here", role: "status", dataset: { testid: "room-people" } });
   const recall = button("room-recall", "", t("room.recall"), () => say({ kind: "recall" }));
-  const more = button("room-open", "primary", t("room.open"), () => toggle());
+  const more = button("room-open", "", t("room.open"), () => toggle());
+  const acts = h("span", { class: "room-acts" });
+  const seen = button("room-see-turn", "", "", () => toggle(true, turn));
   const wide = button("room-project", "quiet", t("room.project"), () => project());
   const bar = h(
     "div",
@@ -37,15 +39,21 @@ export function createTeacher(context, seat) {
     h("span", { class: "room-name" }, t("room.code_is"), " ", code),
     people,
     recall,
+    acts,
+    seen,
     h("span", { class: "grow" }),
     wide,
     more,
   );
 
   // The drawer.
-  const [door, crowd, question, turn, end] = ["door", "people", "question", "turn", "end"].map((name) =>
+  const names = ["door", "lead", "said", "people", "question", "turn", "end"];
+  const [door, lead, notes, crowd, question, turn, end] = names.map((name) =>
     h("section", { class: `room-${name}`, dataset: { part: name } }),
   );
+  const wayIn = buildFold("room-door", t("room.way_in"), door);
+  wayIn.open = true;
+  let begun = false;
   const close = h(
     "button",
     {
@@ -62,7 +70,9 @@ export function createTeacher(context, seat) {
     "aside",
     { class: "room-side", "aria-labelledby": title.id, hidden: true, dataset: { testid: "room-side" } },
     h("div", { class: "bar" }, title, h("span", { class: "grow" }), close),
-    door,
+    wayIn,
+    lead,
+    notes,
     question,
     turn,
     crowd,
@@ -75,15 +85,31 @@ export function createTeacher(context, seat) {
   });
   const entrance = createEntrance(context, door, seat);
   const screen = h("section", { class: "room-card room-screen", dataset: { testid: "room-screen" } });
-  const asking = createAsking(context, { question, screen }, seat);
+  const asking = createAsking(
+    context,
+    { acts, notes, question, screen },
+    { ...seat, open: () => toggle(true, question) },
+  );
   const wall = createWall(context, { say, show: showSentence });
 
-  /** @param {boolean} [on] */
-  function toggle(on = Boolean(side.hidden)) {
+  /** @param {boolean} [on] @param {HTMLElement} [part]  that is brought into sight */
+  function toggle(on = Boolean(side.hidden), part) {
     side.hidden = !on;
     update(more, { "aria-expanded": on });
     (on ? title : more).focus?.({ preventScroll: true });
-    if (on) asking.offer();
+    if (on) part?.scrollIntoView({ block: "nearest" });
+  }
+
+  const lesson = button("room-lesson", "primary", t("room.lead_lesson"), () => {
+    toggle(false);
+    actions.set({ lesson: "attention", lessonStep: 1 });
+  });
+  replace(lead, h("p", null, t("room.lead_how")), lesson);
+
+  /** Once it has begun, the way in is one line of the drawer. @param {boolean} now */
+  function begin(now) {
+    if (now && !begun) wayIn.open = false;
+    begun ||= now;
   }
 
   let typeBefore = actions.get().type;
@@ -189,18 +215,23 @@ export function createTeacher(context, seat) {
       room = now;
       setText(code, spaced(now.code));
       entrance.draw(now);
+      begin(now.question !== null || now.turn !== null);
       drawPeople();
       asking.show(now);
       wall.draw(turn, now);
+      update(seen, { hidden: now.turn === null });
+      setText(seen, handedInWords(now));
     },
     own() {},
     follow(state) {
       leading.follow(state);
+      asking.follow(state);
+      begin(state.lesson !== null);
+      update(lead, { hidden: state.lesson !== null });
     },
     draw(now, state) {
       asking.draw(now);
       leading.draw(now, state);
-      if (!side.hidden) asking.offer();
     },
     open: () => toggle(true),
     stop() {

@@ -35,6 +35,10 @@ export function stateOfSentence({ actions, declared }, link) {
 /** How many are there. @param {Taught["members"]} members */
 export const countHere = (members) => members.filter((one) => one.here).length;
 
+/** @param {Pick<Taught, "sentences"|"members">} room */
+export const handedInWords = ({ sentences, members }) =>
+  t("room.handed_in", { n: sentences.length, of: countHere(members) });
+
 /** What a card shows: a name that is withdrawn goes from it. @param {Sentence} sentence */
 export const cardContent = ({ link, text, author }) => JSON.stringify([link, text, author]);
 
@@ -93,7 +97,7 @@ export function createWall(context, { say, show }) {
   function draw(root, room) {
     const content = wallContent(room);
     if (content === drawn) return;
-    const { turn, sentences, wall_shown: shown, members } = room;
+    const { turn, sentences, wall_shown: shown } = room;
     drawn = content;
     if (!turn) {
       cards.clear();
@@ -106,13 +110,14 @@ export function createWall(context, { say, show }) {
     const elements = sentences.map(cardOf);
     if (elements.some((one, i) => list.children[i] !== one) || list.children.length !== elements.length)
       list.replaceChildren(...elements);
-    keepingFocus(root, () => drawTurn(root, turn.ask, shown, sentences.length, countHere(members)));
+    keepingFocus(root, () => drawTurn(root, turn.ask, shown, room));
   }
 
-  /** @param {HTMLElement} root @param {string} ask @param {boolean} shown @param {number} n @param {number} of */
-  function drawTurn(root, ask, shown, n, of) {
+  /** @param {HTMLElement} root @param {string} ask @param {boolean} shown @param {Taught} room */
+  function drawTurn(root, ask, shown, room) {
+    const n = room.sentences.length;
     const status = h("p", { class: "dim", role: "status", dataset: { testid: "room-handed-in" } });
-    setText(status, t("room.handed_in", { n, of }));
+    setText(status, handedInWords(room));
     const cover = button("room-wall-shown", "", t(shown ? "room.cover" : "room.uncover"), () =>
       say({ kind: "wall", shown: !shown }),
     );
