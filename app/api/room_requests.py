@@ -16,6 +16,8 @@ Option = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=
 Id = Annotated[int, Field(ge=1, le=2**53)]
 LINK = r"^\.?/?(\?[^#]*)?(#.*)?$"
 """A query of the page itself, and what comes after `#`: never the address of another site."""
+Link = Annotated[str, StringConstraints(max_length=65_536, pattern=LINK)]
+"""Its size in bytes is limited by what a room takes: services/rooms/limits.py."""
 
 
 class OpenRoomRequest(Request):
@@ -38,9 +40,7 @@ class LeadMessage(Request):
     """Teacher: what every screen shows."""
 
     kind: Literal["lead"]
-    link: Annotated[str, StringConstraints(max_length=16_384, pattern=LINK)] = Field(
-        description="The page's own link, relative to it."
-    )
+    link: Link = Field(description="The page's own link, relative to it.")
     scroll: ScrollPlace | None = None
     sentence: Id | None = Field(default=None, description="The sentence that was handed in and is shown.")
 
@@ -127,7 +127,7 @@ class SentenceMessage(Request):
 
     kind: Literal["sentence"]
     turn: Id
-    link: Annotated[str, StringConstraints(max_length=1800, pattern=LINK)]
+    link: Link
     text: Annotated[str, StringConstraints(max_length=400, pattern=SAFE)] = Field(description="For the results.")
     named: bool = Field(default=False, description="Whether the nickname may be shown with it.")
 

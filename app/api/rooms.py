@@ -220,16 +220,16 @@ POSTING = refusals(
     s403=NOT_YOURS,
     s404=OVER,
     s409="`not_open`: the vote or the turn has ended",
-    s413="`message_too_large`, `body_too_large`",
+    s413="`message_too_large`: the teacher's link over 16,384 bytes, a pupil's message over 2,048; `body_too_large`",
     s429="`too_fast`: ten changes a second of the teacher, one message a second of a pupil; `too_many_asked`",
 )
 
 
 @router.post("/room", response_model=Heard, responses=POSTING)
-async def post_to_room(asked: RoomPost, rooms: RoomsDep, key: RoomKey, request: Request) -> Response:
+async def post_to_room(asked: RoomPost, rooms: RoomsDep, key: RoomKey) -> Response:
     """One message: of the teacher `lead`, `recall`, `ask`, `again`, `reveal`, `done`, `turn`, `wall`, `lock`, `remove`,
     `renew`; of a pupil `vote`, `sentence`, `explore`."""
-    await rooms.post(key, asked.message, int(request.headers.get("content-length", "0")[:20] or 0))
+    await rooms.post(key, asked.message)
     return Response(b'{"ok":true}', media_type="application/json")
 
 

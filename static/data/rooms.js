@@ -145,13 +145,14 @@ export function watchRoom(key, on) {
   return () => stop.abort();
 }
 
-/** The longest link that the server takes, by kind of message, and the bytes of a whole message of a pupil: app/api/room_requests.py. */
-export const LONGEST_SENT = { lead: 16_384, sentence: 1800, pupil: 2048 };
+/** What the server takes: bytes of the teacher's link, and of a message with a pupil's sentence (app/services/rooms/limits.py). */
+export const LONGEST_SENT = { lead: 16_384, sentence: 2048 };
 
 /** Whether the server would refuse it for its length: said before it is sent. @param {Message} message */
-export const isTooLongToSend = (message) =>
-  message.link?.length > (LONGEST_SENT[/** @type {"lead"|"sentence"} */ (message.kind)] ?? Infinity) ||
-  (message.kind === "sentence" && new TextEncoder().encode(JSON.stringify({ message })).length > LONGEST_SENT.pupil);
+export function isTooLongToSend(message) {
+  const sent = { lead: message.link, sentence: JSON.stringify(message) }[message.kind] ?? "";
+  return new TextEncoder().encode(sent).length > (LONGEST_SENT[/** @type {"lead"|"sentence"} */ (message.kind)] ?? 0);
+}
 
 /** The first of a text, without half a character: as Python counts. @param {string} text @param {number} n */
 export const firstOf = (text, n) => [...text].slice(0, n).join("");

@@ -72,6 +72,13 @@ async def test_what_is_refused_and_why(families: AsyncClient) -> None:
     error_of(await families.get("/api/room/link", headers=pupil), 403, "only_teacher")
     large = {"kind": "sentence", "turn": 1, "link": "/#text=" + "字" * 900, "text": "字"}
     error_of(await post(families, pupil, **large), 413, "message_too_large")
+    undeclared = json.dumps({"message": large}).encode()
+
+    async def body() -> AsyncIterator[bytes]:  # of no declared length
+        yield undeclared
+
+    sent = await families.post("/api/room", content=body(), headers=pupil | {"content-type": "application/json"})
+    error_of(sent, 413, "message_too_large")
     await post(families, pupil, kind="explore", explores=True)
     fast = await post(families, pupil, kind="explore", explores=False)
     error_of(fast, 429, "too_fast")
@@ -293,7 +300,7 @@ async def test_streams_outlive_an_error_of_the_file(
             await anext(events)
         with broken(tmp_path):
             await failures(caplog, 2)
-        await rooms.post(key, RoomPost.model_validate({"message": {"kind": "lead", "link": "/#text=after"}}).message, 0)
+        await rooms.post(key, RoomPost.model_validate({"message": {"kind": "lead", "link": "/#text=after"}}).message)
         assert b"text=after" in (await anext(events)).encoded
     rooms.watch.close()
 

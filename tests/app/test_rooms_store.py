@@ -1,5 +1,6 @@
 """The file of the rooms: who may do what, limits, and two processes at once."""
 
+import json
 import multiprocessing
 import os
 import signal
@@ -28,8 +29,8 @@ def join(database: Database, code: str, name: str = "", **whence: Any) -> str:
     return store.joined(database, JoinRequest(code=code, name=name), **whence)[1]
 
 
-def post(database: Database, key: str, size: int = 100, **message: Any) -> None:
-    store.posted(database, key, RoomPost(message=message).message, size)  # type: ignore[arg-type]
+def post(database: Database, key: str, **message: Any) -> None:
+    store.posted(database, key, RoomPost(message=message).message)  # type: ignore[arg-type]
 
 
 def room(database: Database, key: str) -> dict[str, Any]:
@@ -50,13 +51,16 @@ class Refusal:
 
     def __init__(self, code: str) -> None:
         self.code = code
+        self.limit: float | None = None
+        self.got: float | str | None = None
 
-    def __enter__(self) -> None:
-        pass
+    def __enter__(self) -> "Refusal":
+        return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         assert isinstance(error, AppError), f"not refused: {error!r}"
         assert error.code == self.code
+        self.limit, self.got = error.limit, error.got
         return True
 
 
@@ -145,8 +149,23 @@ def test_a_pupil_speaks_once_a_second_and_briefly(database: Database) -> None:
     with Refusal("too_fast"):
         post(database, pupil, kind="explore", explores=False)
     waited(database)
+    large = {"kind": "sentence", "turn": 1, "text": "", "named": False, "link": ""}
+    room_left = limits.PUPIL_BYTES - len(json.dumps(large, separators=(",", ":")))
     with Refusal("message_too_large"):
-        post(database, pupil, size=2049, kind="explore", explores=False)
+        post(database, pupil, **large | {"link": "?" + "字" * (room_left // 3)})
+    with Refusal("not_open"):  # the size is right
+        post(database, pupil, **large | {"link": "?" + "a" * (room_left - 1)})
+
+
+def test_a_teachers_link_is_limited_in_bytes(database: Database) -> None:
+    code, teacher = store.opened(database)
+    pupil = join(database, code)
+    link = "#" + "字" * ((limits.LEAD_BYTES - 1) // 3)
+    post(database, teacher, kind="lead", link=link)
+    assert room(database, pupil)["lead"]["link"] == link
+    with Refusal("message_too_large") as refusal:
+        post(database, teacher, kind="lead", link=link + "字")
+    assert (refusal.limit, refusal.got) == (limits.LEAD_BYTES, limits.LEAD_BYTES + 3)
 
 
 def test_a_teacher_changes_ten_times_a_second(database: Database) -> None:

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { ApiError } from "../../static/data/api.js";
 import { createPoster, firstOf, isTooLongToSend, LONGEST_SENT } from "../../static/data/rooms.js";
 import { doorSays } from "../../static/learn/room/entrance.js";
+import { withLetters } from "../../static/learn/room/following.js";
 import { handedText } from "../../static/learn/room/pupil.js";
 import { ownQuestion } from "../../static/learn/room/questions.js";
 import { resultsPage } from "../../static/learn/room/results.js";
@@ -154,21 +155,24 @@ test("a text is cut between characters, and what is too long is known before it 
   const link = (/** @type {number} */ n) => "x".repeat(n);
   assert.ok(!isTooLongToSend({ kind: "lead", link: link(LONGEST_SENT.lead) }));
   assert.ok(isTooLongToSend({ kind: "lead", link: link(LONGEST_SENT.lead + 1) }));
-  assert.ok(isTooLongToSend({ kind: "sentence", link: link(LONGEST_SENT.sentence + 1), text: "a" }));
+  assert.ok(isTooLongToSend({ kind: "lead", link: "駅".repeat(LONGEST_SENT.lead / 3 + 1) }));
+  assert.ok(isTooLongToSend({ kind: "sentence", link: link(LONGEST_SENT.sentence), text: "a" }));
   assert.ok(isTooLongToSend({ kind: "sentence", link: link(1500), text: "駅".repeat(200) }), "bytes, not characters");
   assert.ok(!isTooLongToSend({ kind: "sentence", link: link(1500), text: "駅".repeat(100) }));
   assert.ok(!isTooLongToSend({ kind: "recall" }));
 });
 
+test("a led link has letters as they are, and says the same", () => {
+  const text = "猫は100%寝る𠮷+&=#é\u0085 %E7";
+  const link = `./?layer=3#${new URLSearchParams({ text })}`;
+  assert.ok(withLetters(link).includes("猫は100%25"));
+  assert.equal(new URLSearchParams(withLetters(link).split("#")[1]).get("text"), text);
+});
+
 test("the limits of messages are the server's", () => {
   const source = (/** @type {string} */ file) => readFileSync(new URL(`../../app/${file}`, import.meta.url), "utf8");
-  const requests = source("api/room_requests.py");
-  const limit = (/** @type {string} */ kind) =>
-    Number(
-      new RegExp(`class ${kind}Message[^]*?max_length=([\\d_]+), pattern=LINK`).exec(requests)?.[1].replace("_", ""),
-    );
-  assert.deepEqual([limit("Lead"), limit("Sentence")], [LONGEST_SENT.lead, LONGEST_SENT.sentence]);
-  assert.equal(Number(/PUPIL_BYTES = [\d.]+, (\d+)/.exec(source("services/rooms/limits.py"))?.[1]), LONGEST_SENT.pupil);
+  const [, lead, pupil] = /LEAD_BYTES, PUPIL_BYTES = ([\d_]+), (\d+)/.exec(source("services/rooms/limits.py")) ?? [];
+  assert.deepEqual([Number(lead.replace("_", "")), Number(pupil)], [LONGEST_SENT.lead, LONGEST_SENT.sentence]);
 });
 
 test("both votes of an option are shares of those who voted then", () => {

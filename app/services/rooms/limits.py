@@ -21,8 +21,10 @@ HOURS = 12
 """After which a room ends, and all that it holds is deleted."""
 TEACHER_SECONDS, TEACHER_BURST = 0.1, 10
 """Between two changes of the teacher's, on average; and how many may come at once."""
-PUPIL_SECONDS, PUPIL_BYTES = 1.0, 2048
-"""Between two messages of a pupil, and the size of one."""
+PUPIL_SECONDS = 1.0
+"""Between two messages of a pupil."""
+LEAD_BYTES, PUPIL_BYTES = 16_384, 2048
+"""The size of the teacher's link, which goes to 300 people, and of a pupil's message: as JSON in UTF-8."""
 PRESENT_SECONDS = 30.0
 """Somebody who was not heard of for longer is away, and takes no place."""
 
@@ -102,6 +104,6 @@ def too_fast(seconds: float) -> AppError:
     return AppError("too_fast", message, "Wait a moment.", status=429, limit=seconds, retry_after=1)
 
 
-def message_too_large(got: int) -> AppError:
-    message = f"A message to the room has at most {PUPIL_BYTES} bytes."
-    return AppError("message_too_large", message, "Write less.", status=413, limit=PUPIL_BYTES, got=got)
+def message_too_large(got: int, limit: int) -> AppError:
+    message = f"The teacher's link or a pupil's message is longer than the {limit} bytes that a room takes."
+    return AppError("message_too_large", message, "Write less.", status=413, limit=limit, got=got)

@@ -212,8 +212,8 @@ def seen(database: Database, people: Collection[Person], now: float | None = Non
         database.wipe()
 
 
-def posted(database: Database, key: str, message: said.OfTeacher | said.OfPupil, size: int) -> Person:
-    """Does what the message says. `size`: of the request, in bytes. Raises `only_teacher`, `only_pupils`, `too_fast`,
+def posted(database: Database, key: str, message: said.OfTeacher | said.OfPupil) -> Person:
+    """Does what the message says. Raises `only_teacher`, `only_pupils`, `too_fast`,
     `message_too_large`, `not_open` and `too_many_asked`."""
     with database.writing() as connection:
         who = whose(connection, key)
@@ -223,13 +223,26 @@ def posted(database: Database, key: str, message: said.OfTeacher | said.OfPupil,
             raise limits.only_teacher()
         if not teaches and who.teaches:
             raise limits.only_pupils()
-        (paced_teacher if who.teaches else paced_pupil)(connection, who, size)
+        check_size(message)
+        (paced_teacher if who.teaches else paced_pupil)(connection, who)
         ACTS[message.kind](connection, who, message)
         changed(connection, who.room)
         return who
 
 
-def paced_teacher(connection: Connection, who: Person, size: int) -> None:
+def check_size(message: said.OfTeacher | said.OfPupil) -> None:
+    """Not from the request's length, which need not be declared. Raises `message_too_large`."""
+    limit, sent = limits.PUPIL_BYTES, ""
+    if isinstance(message, said.LeadMessage):
+        limit, sent = limits.LEAD_BYTES, message.link
+    elif isinstance(message, said.OfPupil):
+        sent = message.model_dump_json()
+    size = len(sent.encode())
+    if size > limit:
+        raise limits.message_too_large(size, limit)
+
+
+def paced_teacher(connection: Connection, who: Person) -> None:
     """`due` is when the room would be idle again at the allowed pace."""
     now = time()
     (due,) = connection.execute("SELECT due FROM rooms WHERE id = ?", (who.room,)).fetchone()
@@ -239,10 +252,8 @@ def paced_teacher(connection: Connection, who: Person, size: int) -> None:
     connection.execute("UPDATE rooms SET due = ? WHERE id = ?", (after, who.room))
 
 
-def paced_pupil(connection: Connection, who: Person, size: int) -> None:
+def paced_pupil(connection: Connection, who: Person) -> None:
     now = time()
-    if size > limits.PUPIL_BYTES:
-        raise limits.message_too_large(size)
     (spoke,) = connection.execute("SELECT spoke FROM members WHERE id = ?", (who.member,)).fetchone()
     if 0 <= now - spoke < limits.PUPIL_SECONDS:
         raise limits.too_fast(limits.PUPIL_SECONDS)

@@ -220,8 +220,8 @@ class Rooms:
         await self.watch.work(partial(store.seen, self.database, [who]))
         return shown
 
-    async def post(self, key: str, message: room_requests.OfTeacher | room_requests.OfPupil, size: int) -> None:
-        await self.watch.work(partial(store.posted, self.database, key, message, size))
+    async def post(self, key: str, message: room_requests.OfTeacher | room_requests.OfPupil) -> None:
+        await self.watch.work(partial(store.posted, self.database, key, message))
         self.watch.nudge()
 
     async def leave(self, key: str) -> None:

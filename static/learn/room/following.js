@@ -16,7 +16,10 @@ import { NO_TREE } from "../../state/text_tree.js";
  */
 
 /** A link to what is shown, without what each has for themselves: an open drawer, and the tree of earlier texts. @param {State} state @param {Declared[]} declared */
-export const sharedLink = (state, declared) => linkOf({ ...state, drawer: null, tree: NO_TREE }, declared);
+export const sharedLink = (state, declared) => withLetters(linkOf({ ...state, drawer: null, tree: NO_TREE }, declared));
+
+/** `%E7%8C%AB` → `猫`: a link with letters is a third as long as one that spells their bytes. @param {string} link */
+export const withLetters = (link) => link.replace(/(?:%[89A-F][\dA-F])+/g, decodeURIComponent);
 
 /** Where a screen is, in terms of the page's parts: on another screen they have other heights. @param {HTMLElement} root @param {number} edge  the end of what stays above, in pixels @returns {ScrollPlace|null} */
 export function scrollPlace(root, edge) {
