@@ -1,34 +1,34 @@
-"""A step of a GPT written out, without its modules: the newest row alone, of which only weights are recorded.
+"""A step of a GPT written out, without its modules: the newest row of each text, of which only weights are recorded.
 
-Modules and taps are a third of a step's time. Where nothing is edited and only the newest row is computed, nobody needs
-them: the same products in the same order give the same numbers.
+Modules, taps and what torch does around small products are half of a step's time. Where nothing is edited or padded and
+only the newest row is computed, nobody needs them. Up to rounding, the numbers are those of the modules.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from chumoku.model.block import Block, LayerNorm, PreNormResidual
 from chumoku.model.cache import Cache
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.mechanisms.caches import History
 from chumoku.model.mechanisms.softmax import MultiHeadAttention
+from chumoku.model.positions import POSITIONS, LearnedPositions, SinusoidalPositions
 from chumoku.model.stopping import check
 from chumoku.model.transformer import DecoderOnly
 
 Affine = tuple[Tensor, Tensor]
-"""A weight and a bias: of a product, or of a LayerNorm."""
+"""A gain and a bias of a LayerNorm; or the transposed weight [in out] and the bias of a product."""
 
 
 @dataclass(frozen=True)
 class GptLayer:
-    """One block's parameters; W^Q, W^K, W^V are one matrix [3 d_model, d_model]. `pattern`: the tap of its weights."""
+    """One block's parameters; W^Q, W^K, W^V are one matrix [d_model, 3 d_model]. `pattern`: the tap of its weights."""
 
     norm_1: Affine
     qkv: Affine
@@ -40,39 +40,74 @@ class GptLayer:
 
 
 class FusedStep:
-    """Reads one token of a pre-norm GPT with softmax attention after those in its cache."""
+    """Reads one token of each of several texts, which may have different lengths, after those in its cache: a pre-norm
+    GPT with softmax attention."""
 
     def __init__(self, model: DecoderOnly, layers: list[GptLayer], final_norm: Affine) -> None:
         self.model, self.layers, self.final_norm = model, layers, final_norm
-        self.eps, self.root = model.config.layer_norm_eps, math.sqrt(model.config.d_head)
+        self.eps, self.width = model.config.layer_norm_eps, (model.config.d_model,)
+        self.embedding, self.places = model.table.weight, position_table(model)
+        self.scale = torch.tensor(1 / math.sqrt(model.config.d_head), device=self.embedding.device)
 
-    def __call__(self, token: int, cache: Cache, names: Collection[str]) -> tuple[Tensor, dict[str, Tensor]]:
-        """The logits [vocab] of the next token, and the weights [head 1 key] of the layers that `names` asks for."""
-        check()
-        model, heads, norm, kept = self.model, self.model.config.n_head, self.norm, {}
-        ids = torch.tensor([[token]], device=model.table.weight.device)
-        positions = torch.full_like(ids, cache.positions)
-        x = model.embed(ids, positions, cache.positions)[0]  # 1 d_model
-        for layer, history in zip(self.layers, cache.layers, strict=True):
-            qkv = F.linear(norm(x, layer.norm_1), *layer.qkv)  # 1 3·d_model
-            q, k, v = qkv.view(3, 1, heads, 1, -1)  # each 1 head 1 d_head
-            k, v = history.append(k, v)  # type: ignore[attr-defined]  # 1 head key d_head
-            pattern = (q @ k.mT / self.root).softmax(-1)  # 1 head 1 key
-            z = (pattern @ v).view(1, -1)  # 1 d_model
-            x = x + F.linear(z, *layer.o)
-            h = F.linear(norm(x, layer.norm_2), *layer.w_1).relu_()  # 1 d_ff
-            x = x + F.linear(h, *layer.w_2)
-            if layer.pattern in names:
-                kept[layer.pattern] = pattern[0].cpu()
-        return F.linear(norm(x, self.final_norm), model.unembedding.weight)[0], kept
+    def __call__(
+        self, ids: Sequence[int], caches: Sequence[Cache], names: Collection[str]
+    ) -> tuple[Tensor, list[dict[str, Tensor]]]:
+        """The logits [text vocab] of the next tokens and, for each text, the weights [head 1 key] of the layers that
+        `names` asks for. In inference mode; every cache has keys, and keeps all."""
+        heads, d_model = self.model.config.n_head, self.model.config.d_model
+        kept: list[dict[str, Tensor]] = [{} for _ in ids]
+        x = torch.stack([self.embed(id, cache.positions) for id, cache in zip(ids, caches, strict=True)])
+        for n, layer in enumerate(self.layers):
+            check()
+            qkv = product(self.norm(x, layer.norm_1), layer.qkv)  # text 3·d_model
+            qkv.narrow(1, 0, d_model).mul_(self.scale)  # Q/√d_head
+            mixed = []
+            for one, cache, weights in zip(qkv.view(len(ids), 3, 1, heads, 1, -1).unbind(0), caches, kept, strict=True):
+                k, v = cache.layers[n].append_joint(one.narrow(0, 1, 2))  # type: ignore[attr-defined]  # 1 head key d
+                pattern = torch.bmm(one[0, 0], k[0].mT).softmax(-1)  # head 1 key
+                mixed.append(torch.bmm(pattern, v[0]).view(-1))  # d_model
+                if layer.pattern in names:
+                    weights[layer.pattern] = pattern.cpu()
+            add_product(x, torch.stack(mixed), layer.o)
+            add_product(x, product(self.norm(x, layer.norm_2), layer.w_1).clamp_min_(0), layer.w_2)
+        return torch.mm(self.norm(x, self.final_norm), self.model.unembedding.weight.T), kept
+
+    def embed(self, id: int, position: int) -> Tensor:
+        """E[id] + position: [d_model]."""
+        row = self.embedding[id]
+        if self.model.config.scale_embeddings:  # Vaswani et al. 2017, section 3.4
+            row = row * math.sqrt(len(row))
+        return row if self.places is None else row + self.places[position]
 
     def norm(self, x: Tensor, affine: Affine) -> Tensor:
         """LayerNorm(x) over d_model."""
-        return torch.layer_norm(x, (x.shape[-1],), *affine, self.eps)
+        return torch.native_layer_norm(x, self.width, *affine, self.eps)[0]
 
 
-def affine(module: nn.Linear | LayerNorm) -> Affine:
-    return module.weight, module.bias
+def product(x: Tensor, affine: Affine) -> Tensor:
+    """x W + b. For one row, torch's `linear` takes twice the time for what is not the product."""
+    return torch.mm(x, affine[0]).add_(affine[1])
+
+
+def add_product(to: Tensor, x: Tensor, affine: Affine) -> None:
+    """Adds x W + b to a tensor, in place."""
+    to.addmm_(x, affine[0]).add_(affine[1])
+
+
+def position_table(model: DecoderOnly) -> Tensor | None:
+    """What is added to the embeddings, [position d_model]; None: nothing."""
+    positions = model.positions
+    if isinstance(positions, LearnedPositions):
+        return positions.table.weight
+    return positions.table if isinstance(positions, SinusoidalPositions) else None
+
+
+def gain(norm: LayerNorm) -> Affine:
+    return norm.weight, norm.bias
+
+
+def matrix(linear: nn.Linear) -> Affine:
+    return linear.weight.T, linear.bias
 
 
 def fused_step(checkpoint: Checkpoint, names: Collection[str]) -> FusedStep | None:
@@ -80,11 +115,13 @@ def fused_step(checkpoint: Checkpoint, names: Collection[str]) -> FusedStep | No
     model = checkpoint.model
     if type(model) is not DecoderOnly or model.training or type(model.final_norm) is not LayerNorm:
         return None
+    if type(model.token_embedding) is not nn.Embedding or type(model.positions) not in POSITIONS.values():
+        return None
     taps = checkpoint.description.attentions[0].roles.get("pattern")
     layers = [layer_of(block, tap) for block, tap in zip(model.layers, taps.taps if taps else (), strict=bool(taps))]
     found = [layer for layer in layers if layer is not None]
     complete = len(found) == len(model.layers) and set(names) <= {layer.pattern for layer in found}
-    return FusedStep(model, found, affine(model.final_norm)) if complete else None
+    return FusedStep(model, found, gain(model.final_norm)) if complete else None
 
 
 def layer_of(block: nn.Module, pattern: str) -> GptLayer | None:
@@ -95,8 +132,9 @@ def layer_of(block: nn.Module, pattern: str) -> GptLayer | None:
         return None
     attn, ffn = block.attn, block.ffn
     assert attn.joined is not None
-    norm_1, norm_2 = affine(block.attn_residual.norm), affine(block.ffn_residual.norm)
-    return GptLayer(norm_1, attn.joined, affine(attn.w_o), norm_2, affine(ffn.w_1), affine(ffn.w_2), pattern)
+    qkv = attn.joined[0].T, attn.joined[1]
+    norm_1, norm_2 = gain(block.attn_residual.norm), gain(block.ffn_residual.norm)
+    return GptLayer(norm_1, qkv, matrix(attn.w_o), norm_2, matrix(ffn.w_1), matrix(ffn.w_2), pattern)
 
 
 def keeps_all_keys(cache: Cache | None) -> bool:

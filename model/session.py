@@ -127,8 +127,9 @@ class DecoderSession:
             return Forward(self.last, {}, 0, 0 if self.cache is None else self.cache.nbytes)
         self.ids = [*self.ids, *ids]
         if self.fused and len(ids) == 1 and self.cache is not None and keeps_all_keys(self.cache):
-            self.last, weights = self.fused(ids[0], self.cache, self.names)
-            return Forward(self.last, weights, 1, self.cache.nbytes)
+            logits, weights = self.fused(ids, [self.cache], self.names)
+            self.last = logits[0]
+            return Forward(self.last, weights[0], 1, self.cache.nbytes)
         new = self.ids if self.cache is None else ids
         with record(self.names, self.run.edit) as recording:
             logits = self.read(torch.tensor([list(new)], device=self.checkpoint.device))  # 1 query vocab

@@ -31,6 +31,16 @@ class History:
             self.kept = self._extended(new)
         return self.kept
 
+    def append_joint(self, new: Tensor) -> tuple[Tensor, ...]:
+        """`append` in inference mode, for tensors of one shape, stacked: [tensor batch .. position d]. They are copied
+        at once."""
+        if self.buffer is None or self.buffer.joint is None or not self.buffer.claim(self.kept, new.shape[-2]):
+            return self.append(*new)
+        at, end = self.positions, self.positions + new.shape[-2]
+        self.buffer.joint.narrow(-2, at, end - at).copy_(new)
+        self.kept = self.buffer.joint.narrow(-2, 0, end).unbind(0)
+        return self.kept
+
     def _begun(self, new: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         if not torch.is_inference_mode_enabled():
             return new
@@ -40,7 +50,7 @@ class History:
     def _extended(self, new: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         if not torch.is_inference_mode_enabled():  # autograd forbids writing in place
             return tuple(torch.cat(pair, dim=-2) for pair in zip(self.kept, new, strict=True))
-        if self.buffer is None or not self.buffer.claim(self.kept, new):
+        if self.buffer is None or not self.buffer.claim(self.kept, new[0].shape[-2]):
             self.buffer = Buffer(self.kept, new[0].shape[-2])
             self.buffer.write(self.kept, 0)
         return self.buffer.write(new, self.kept[0].shape[-2])
@@ -72,17 +82,23 @@ class Buffer:
     """
 
     def __init__(self, like: tuple[Tensor, ...], more: int = 0) -> None:
-        """An empty buffer of which the positions of `like` and `more` others are in use."""
+        """An empty buffer of which the positions of `like` and `more` others are in use. `joint`: its tensors as one,
+        if they have one shape."""
         self.used = like[0].shape[-2] + more
         self.size = self.used + max(SPARE, self.used // 4)
         self.lock = Lock()
-        self.tensors = tuple(x.new_empty((*x.shape[:-2], self.size, x.shape[-1])) for x in like)
+        shapes = [(*x.shape[:-2], self.size, x.shape[-1]) for x in like]
+        alike = len({(shape, x.dtype) for shape, x in zip(shapes, like, strict=True)}) == 1
+        self.joint = like[0].new_empty((len(like), *shapes[0])) if alike else None
+        apart = (x.new_empty(shape) for shape, x in zip(shapes, like, strict=True))
+        self.tensors = tuple(apart) if self.joint is None else self.joint.unbind(0)
 
-    def claim(self, kept: tuple[Tensor, ...], new: tuple[Tensor, ...]) -> bool:
-        """Whether `new` may be written after `kept`: `kept` is in this buffer, nothing follows it, and `new` fits."""
+    def claim(self, kept: tuple[Tensor, ...], more: int) -> bool:
+        """Whether `more` positions may be written after `kept`: it is in this buffer, nothing follows it, and they
+        fit."""
         if kept[0].data_ptr() != self.tensors[0].data_ptr():
             return False
-        n, more = kept[0].shape[-2], new[0].shape[-2]
+        n = kept[0].shape[-2]
         with self.lock:
             free = self.used == n and n + more <= self.size
             self.used += more if free else 0
@@ -90,10 +106,10 @@ class Buffer:
 
     def write(self, new: tuple[Tensor, ...], at: int) -> tuple[Tensor, ...]:
         """Write `new` from position `at`. Returns the tensors up to its end."""
-        end = at + new[0].shape[-2]
+        n = new[0].shape[-2]
         for x, buffer in zip(new, self.tensors, strict=True):
-            buffer[..., at:end, :] = x
-        return tuple(buffer[..., :end, :] for buffer in self.tensors)
+            buffer.narrow(-2, at, n).copy_(x)
+        return tuple(buffer.narrow(-2, 0, at + n) for buffer in self.tensors)
 
 
 class Folded(History):

@@ -177,6 +177,8 @@ def test_u_depends_on_seed_and_index_alone() -> None:
     assert uniform(7, 3) == uniform(7, 3)
     assert len({uniform(7, 3), uniform(7, 4), uniform(8, 3), uniform(3, 7)}) == 4
     assert uniform(7, 3) == 0.9750335537195014, "a shared link must replay the same text after an upgrade too"
+    for place in [(0, 0), (7, 255), (2**32 - 1, 2**32 - 1), (2**32, 5), (5, 2**32), (2**53, 2**40)]:
+        assert uniform(*place) == np.random.default_rng(place).random()
 
 
 def test_entropy_is_in_bits() -> None:
@@ -186,10 +188,9 @@ def test_entropy_is_in_bits() -> None:
         torch.tensor([1.0, 0.0]),
         torch.tensor([1.0, 0.0]),
         torch.tensor([True, False]),
-        0.0,
         torch.zeros(2),
-        (0.0, 0.0, 0.0),
         torch.tensor([0]),
+        (0.0, 0.0, 0.0),
     )
     assert certain.entropy_bits == 0
 
