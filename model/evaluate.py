@@ -19,7 +19,7 @@ from chumoku.model import masks
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import parameters
 from chumoku.model.mechanisms import fuse_attention
-from chumoku.model.positions import build_positions
+from chumoku.model.positions import POSITIONS, build_positions
 from chumoku.model.tokenizer import Tokenizer
 from chumoku.model.transformer import DecoderOnly
 
@@ -168,10 +168,10 @@ def ends(config: ModelConfig) -> bool:
 
 
 def reading_on(model: DecoderOnly) -> DecoderOnly:
-    """A copy for long texts: sines and cosines get a longer table, and mixers their fast forms."""
+    """A copy for long texts: a table that is a formula gets more rows, and mixers their fast forms."""
     longest = max(LENGTHS)
     copy = deepcopy(model)
-    if model.config.position == "sinusoidal":
+    if POSITIONS[model.config.position].formula:
         copy.positions = build_positions(replace(model.config, max_seq_len=longest)).to(next(copy.parameters()).device)
     fuse_attention(copy, longest)
     return copy

@@ -271,7 +271,7 @@ def test_an_id_is_downloaded_where_no_folder_is(run: Run, tmp_path: Path, monkey
 
 
 def test_a_download_has_every_file_that_a_model_may_be_read_from(tmp_path: Path) -> None:
-    from chumoku.app.cli.hub import FILES
+    from chumoku.app.cli.given_models import FILES
     from chumoku.model.traceable.huggingface import HuggingFaceFolders
 
     names = {path.name for path in HuggingFaceFolders().files(tmp_path)}

@@ -74,12 +74,12 @@ def serve(
         chumoku serve --host 0.0.0.0 --ray --replicas 1-8
     """
     with clear_errors():
-        from chumoku.app.cli import hub, serving
+        from chumoku.app.cli import given_models, serving
         from chumoku.app.settings import from_environment
 
         settings = from_environment(
             host=host, port=port, device=device, workers=workers, ray=ray or None, replicas=replicas,
-            models=tuple(map(hub.folder_of, model)) if model else None,
+            models=tuple(map(given_models.folder_of, model)) if model else None,
         )  # fmt: skip
         serving.serve(serving.with_token(settings) if token else settings)
 
@@ -127,14 +127,14 @@ def trace(
                                  param_hint="TEXT|--picture|--chat")  # fmt: skip
     masks = {"causal": causal, "padding": padding_mask}
     with clear_errors():
-        from chumoku.app.cli import commands, hub
+        from chumoku.app.cli import commands, given_models
         from chumoku.app.settings import from_environment
 
         changes = commands.interventions(edit or [])
         pad = commands.padding(pad_left, pad_right, follow=follow)
         settings = from_environment(device=device)
         asked = {"masks": masks, "pad": pad, "interventions": changes}
-        name = hub.named(model, settings)
+        name = given_models.named(model, settings)
         if picture is not None:
             typer.echo(commands.write_trace_of_picture(picture, name, out, settings, target=target, **asked))
         else:
@@ -173,14 +173,14 @@ def generate(
         chumoku generate "I bought a car yesterday." --model translate-enja --beam 4
     """
     with clear_errors():
-        from chumoku.app.cli import commands, hub
+        from chumoku.app.cli import commands, given_models
         from chumoku.app.settings import from_environment
 
         drawing: dict[str, object] = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
         drawing |= {"min_p": min_p, "repetition_penalty": repetition_penalty}
         drawing |= {"banned": ban or None, "stop": stop or None, "begin": begin}
         settings = from_environment(device=device)
-        commands.print_generated(text, hub.named(model, settings), settings, drawing, n, beam, cache=cache)
+        commands.print_generated(text, given_models.named(model, settings), settings, drawing, n, beam, cache=cache)
 
 
 @cli.command()

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import PositionKind
 from chumoku.model.explain.anatomy import parameter
-from chumoku.model.positions import sinusoid
+from chumoku.model.positions import POSITIONS
 
 Measure = Literal["cosine", "dot"]
 
@@ -114,10 +114,11 @@ def position_table(checkpoint: Checkpoint, length: int | None = None, *, stack: 
             raise ValueError(f"{length} learned positions: the table ends after {window}, none was trained")
         table = parameter(checkpoint.model, name)[:length].cpu()
         return PositionTable(embedding.positions, table, cosines(table), window, "nothing")
-    if embedding.positions == "sinusoidal":
+    formula = POSITIONS[embedding.positions].formula
+    if formula is not None:
         if length > MAX_TIMES * window:
             raise ValueError(f"{length} positions are more than {MAX_TIMES} × the window of {window}")
-        table = sinusoid(length, description.d_model)
+        table = formula(length, description.d_model)
         return PositionTable(embedding.positions, table, cosines(table), window, "continues")
     return PositionTable(
         embedding.positions, torch.empty(0, description.d_model), torch.empty(0, 0).double(), 0, "nothing"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from chumoku.model.describe import parameters
+from chumoku.model.positions import POSITIONS
 from chumoku.model.transformer import Transformer
 
 PARTS = {
@@ -67,7 +68,7 @@ def count_parameters(model: Transformer) -> Parameters:
     ]
     total = sum(p.numel() for p in model.parameters())
     config = model.config
-    table = [config.max_seq_len, config.d_model] if config.position == "sinusoidal" else None
+    table = [config.max_seq_len, config.d_model] if POSITIONS[config.position].formula else None
     return Parameters(counts, total, sum(count.n for count in counts), table)
 
 

@@ -97,7 +97,8 @@ export const QUESTIONS = {
   positions(state, { attention, model: about }) {
     const { id, embedding } = stackOf(about, attention);
     const longer = 2 * about.description.max_seq_len;
-    const asked = embedding.positions === "sinusoidal" && embeddingView.of(state).length === longer;
+    const continues = embedding.parameters.positions === null && embedding.positions !== "none";
+    const asked = continues && embeddingView.of(state).length === longer;
     return { model: state.model, stack: id, length: asked ? longer : null };
   },
   parameters: ({ model }) => ({ model }),

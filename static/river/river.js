@@ -38,8 +38,9 @@ import { createWatch, momentOf } from "./playing.js";
 import { openLayer, riverState } from "./view_state.js";
 import { wider } from "./words/changes.js";
 import { barsOf } from "./words/names.js";
+import { gathersWords, saysWords, sentenceOf } from "./words/sentence.js";
 import { edgeOf, spotOf, weightOf, writtenOf } from "./words/spots.js";
-import { beadEntry, drawTable, entryOf, gathersWords, riverLegend, saysWords, sentenceOf } from "./words/texts.js";
+import { beadEntry, drawTable, entryOf, riverLegend } from "./words/table.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"

@@ -13,10 +13,10 @@ from chumoku.app.services.tokens import TOKEN_BYTES
 from chumoku.app.services.wire import Json
 from chumoku.model.attribution.vocabulary import head_vocabulary
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.config import PositionKind
 from chumoku.model.explain.embeddings import MAX_TIMES, position_table
 from chumoku.model.explain.embeddings import neighbours as neighbours_of
 from chumoku.model.explain.parameters import count_parameters
+from chumoku.model.positions import POSITIONS
 from chumoku.model.traceable import TraceableModel
 
 COUNT = 300
@@ -78,6 +78,6 @@ def positions(traceable: TraceableModel, request: PositionsRequest, reserve: Res
 
 def longest(checkpoint: Checkpoint) -> int:
     """The longest table that exists for the model's kind of positions and can be sent."""
-    window = checkpoint.config.max_seq_len
-    lengths: dict[PositionKind, int] = {"sinusoidal": MAX_TIMES * window, "learned": window}
-    return min(lengths.get(checkpoint.config.position, MAX_LENGTH), MAX_LENGTH)
+    window, kind = checkpoint.config.max_seq_len, POSITIONS[checkpoint.config.position]
+    rows = window if kind.parameter else MAX_TIMES * window if kind.formula else MAX_LENGTH
+    return min(rows, MAX_LENGTH)

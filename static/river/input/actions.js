@@ -15,7 +15,7 @@ import { edgesTo } from "../knockout_effects.js";
 import { previewOf } from "../layout/heads.js";
 import { openingHead, openingLayer, openLayer } from "../view_state.js";
 import { answerName, endsOf, ffnRatio, layerTitle, rowName } from "../words/names.js";
-import { previewWords } from "../words/texts.js";
+import { previewWords } from "../words/sentence.js";
 import { layerAt, widestAt } from "./places.js";
 
 /**

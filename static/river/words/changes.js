@@ -10,7 +10,7 @@ import { answerMark, keyMark, keyNameOf, queryMark, queryNameOf, rowName } from 
  * @import { MaskChanges } from "../../model/compare/runs.js"
  * @import { Edge } from "../../model/interventions.js"
  * @import { Facts } from "../facts.js"
- * @import { HeadSaid, Words } from "./texts.js"
+ * @import { HeadSaid, Words } from "./sentence.js"
  */
 
 /** More heads than this are said by their number. */

@@ -20,7 +20,7 @@ import { answerMark, layerTitle, queryMark } from "./names.js";
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../../views/view.js"
  * @import { Answer, Facts } from "../facts.js"
- * @import { Words } from "./texts.js"
+ * @import { Words } from "./sentence.js"
  */
 
 // A head.

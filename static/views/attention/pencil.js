@@ -1,4 +1,7 @@
-/** The pencil of an open head: its mask, edited cell by cell in the picture, and the mask that it gives until the answer is here. */
+/**
+ * The pencil of an open head: what a stroke over its mask means, and the mask that it gives until the answer is here.
+ * The gesture itself is `followPen` in `chart/matrix/input.js`.
+ */
 
 import { editing, isTrained } from "../../model/compare/runs.js";
 import { has, isRecurrent, showsMeans } from "../../model/description.js";

@@ -27,13 +27,9 @@ export function positionFormula(kind, dModel) {
   const name = (/** @type {Node[]} */ index) => sub(mi("P"), row(mi("pos"), mo(","), ...index));
   if (kind === "sinusoidal")
     return [wave(name([mn(2), mi("i")]), "sin", dModel), wave(name([mn(2), mi("i"), mo("+"), mn(1)]), "cos", dModel)];
-  return [
-    math(
-      sub(mi("P"), mi("pos")),
-      mo("="),
-      kind === "none" ? mn(0) : row(sub(mi("W"), mi("P")), mo("["), mi("pos"), mo("]")),
-    ),
-  ];
+  const vector = sub(mi("P"), mi("pos"));
+  if (kind === "learned") return [math(vector, mo("="), sub(mi("W"), mi("P")), mo("["), mi("pos"), mo("]"))];
+  return [kind === "none" ? math(vector, mo("="), mn(0)) : math(vector)];
 }
 
 /** sin(pos / 10000^(2i/256)) @param {Node} name @param {"sin"|"cos"} fn @param {number} dModel */
@@ -51,7 +47,10 @@ export function rowWords({ kind, table, trained }, trace, { row: pos, col }) {
   const own = table.data[pos * dModel + col];
   const value = (/** @type {string|number} */ one) => h("b", { class: "mono" }, one);
   const where = { pos: value(pos), d: value(col), from: whoIsAt(trace, pos, trained) };
-  if (kind !== "sinusoidal") return phrase("embedding.row_learned", { ...where, value: value(significant(own, 5)) });
+  if (kind !== "sinusoidal") {
+    const words = kind === "learned" ? "embedding.row_learned" : "embedding.row_value";
+    return phrase(words, { ...where, value: value(significant(own, 5)) });
+  }
   const made = sinusoid(pos, col, dModel);
   const fn = col % 2 ? "cos" : "sin";
   const formula = math(
@@ -141,13 +140,16 @@ export default {
     const { meta, tensors } = trace.explained.positions;
     /** @type {Positions} */
     const found = { ...meta, ...tensors };
-    const none = found.kind === "none";
-    for (const { element } of [parts.table, parts.similarity]) element.hidden = none;
+    const empty = found.table.shape[0] === 0;
+    for (const { element } of [parts.table, parts.similarity]) element.hidden = empty;
     setText(
       parts.beyond,
-      t(`embedding.beyond_${none ? "none" : found.beyond}`, { n: found.trained, last: found.trained - 1 }),
+      t(`embedding.beyond_${found.kind === "none" ? "none" : found.beyond}`, {
+        n: found.trained,
+        last: found.trained - 1,
+      }),
     );
-    if (!none) {
+    if (!empty) {
       lookAt(parts, found, trace, state);
       drawLengths(parts, found, state, actions);
       drawTable(parts, place, found, trace, actions);

@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from chumoku.model.explain.embeddings import position_table
-from chumoku.model.positions import LearnedPositions
+from chumoku.model.positions import POSITIONS, LearnedPositions, PositionModule
 from tests.model.explain.helpers import a_model
 from tests.model.helpers import close
 
@@ -41,6 +41,17 @@ def test_a_learned_table_is_the_models_and_ends() -> None:
     assert len(position_table(checkpoint, 5).table) == 5
     with pytest.raises(ValueError, match="25 learned positions: the table ends after 24"):
         position_table(checkpoint, 25)
+
+
+def test_another_kind_that_is_a_formula_has_the_rows_of_its_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ramp(PositionModule):
+        formula = staticmethod(lambda n, d_model: torch.arange(n).float()[:, None].expand(n, d_model).contiguous())
+
+    checkpoint = a_model("decoder-only", "pre", position="sinusoidal")
+    monkeypatch.setitem(POSITIONS, "sinusoidal", Ramp)
+    got = position_table(checkpoint, 30)
+    assert got.table[:, 0].tolist() == list(range(30))
+    assert got.beyond == "continues"
 
 
 def test_each_stack_has_its_own() -> None:

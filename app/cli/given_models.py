@@ -1,4 +1,4 @@
-"""Models of the Hugging Face hub by id, for the command line."""
+"""The folder of what `--model` names: a folder, NAME=FOLDER, a model of the zoo, or an id of the Hugging Face hub."""
 
 from __future__ import annotations
 

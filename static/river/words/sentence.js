@@ -1,11 +1,9 @@
 /**
- * The river in words, from measured numbers: the sentence over the picture (what the model says, what decides it, what a knockout has
- * changed), the legend, and the table of its lines.
+ * The sentence over the stage, from measured numbers: what the model says, what decides it, what a knockout has changed
+ * (`changes.js`), of a place that is open (`spots.js`).
  */
 
-import { fillsMask, predictsTokens, writesTarget } from "../../model/description.js";
-import { nameText } from "../../model/labels.js";
-import { h, perRoot, replace } from "../../ui/dom.js";
+import { h } from "../../ui/dom.js";
 import { briefPercent, number } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { effectOf } from "../facts.js";
@@ -14,12 +12,9 @@ import { changeWords } from "./changes.js";
 import {
   answerMark,
   answerName,
-  endsOf,
-  ffnRatio,
   isTranslation,
   keyMark,
   keyNameOf,
-  layerTitle,
   queryMark,
   queryNameOf,
   rowName,
@@ -35,122 +30,6 @@ import { spotWords, writtenWords } from "./spots.js";
  * @import { Line } from "../layout/lines.js"
  * @import { Spot, Written } from "./spots.js"
  */
-
-// The river as a table: its lines, the widest first. Built when it is opened.
-
-/** The most lines that the table lists. */
-const MOST = 64;
-
-/** @typedef {{layer: string, query: string, key: string, share: number, after: string}} Entry  @typedef {{lines: Entry[], beads: [string, string][]}} Entries */
-
-const tableParts = perRoot((root) => {
-  const body = h("tbody");
-  const head = ["layer", "query", "key", "share", "after"].map((name) =>
-    h("th", { scope: "col" }, t(`river.table.${name}`)),
-  );
-  const table = h(
-    "table",
-    null,
-    h("caption", null, t("river.table.caption", { n: MOST })),
-    h("thead", null, h("tr", null, head)),
-    body,
-  );
-  const beads = h("tbody");
-  const ffn = h(
-    "table",
-    null,
-    h("caption", null, t("river.table.ffn")),
-    h(
-      "thead",
-      null,
-      h(
-        "tr",
-        null,
-        ["layer", "times"].map((name) => h("th", { scope: "col" }, t(`river.table.${name}`))),
-      ),
-    ),
-    beads,
-  );
-  const box = h(
-    "div",
-    { class: "table-box", tabindex: 0, role: "region", "aria-label": t("river.table.open") },
-    table,
-    ffn,
-  );
-  const details = h("details", { class: "river-table" }, h("summary", null, t("river.table.open")), box);
-  const parts = { details, body, beads, ffn, entries: () => /** @type {Entries} */ ({ lines: [], beads: [] }) };
-  details.addEventListener("toggle", () => build(parts));
-  root.append(details);
-  return parts;
-});
-
-/** @param {HTMLElement} root @param {() => Entries} entries  called when the table is open */
-export function drawTable(root, entries) {
-  const parts = tableParts(root);
-  parts.entries = entries;
-  build(parts);
-}
-
-/** @param {ReturnType<typeof tableParts>} parts */
-function build({ details, body, beads, ffn, entries }) {
-  if (!details.open) return replace(body);
-  const all = entries();
-  const widest = all.lines.sort((a, b) => b.share - a.share).slice(0, MOST);
-  replace(
-    body,
-    widest.map((one) => row([one.layer, one.query, one.key, briefPercent(one.share), one.after])),
-  );
-  ffn.hidden = all.beads.length === 0;
-  replace(beads, all.beads.map(row));
-}
-
-/** @param {string[]} cells */
-const row = (cells) =>
-  h(
-    "tr",
-    null,
-    cells.map((text) => h("td", null, text)),
-  );
-
-/** A line as a row of the table. @param {Facts} facts @param {Line} line @returns {Entry} */
-export function entryOf(facts, line) {
-  const after = effectOf(facts, line)?.p;
-  return {
-    ...endsOf(facts, line),
-    layer: layerTitle(facts.rolled[line.to].river, line.layer, false),
-    share: line.share,
-    after: after === undefined ? t("river.table.unknown") : briefPercent(after),
-  };
-}
-
-/** As a row of the table. @param {Facts} facts @param {Bead} bead @returns {[string, string]} */
-export const beadEntry = ({ rolled: [{ river }] }, bead) => [layerTitle(river, bead.layer, false), ffnRatio(bead)];
-
-// The texts around the picture: what the model does, and what widths and darkness mean.
-
-/** What this model does, in a sentence. @param {any} model */
-export function aboutModel(model) {
-  if (writesTarget(model)) return t("river.about_translates");
-  if (predictsTokens(model)) return t("river.about");
-  const first = model.special.first?.text; // a newcomer meets it as the token whose answer the picture shows
-  if (!first || fillsMask(model)) return t("river.about_reads");
-  return t(model.picture ? "river.about_picture" : "river.about_gathers", { first });
-}
-
-/** What the picture means; of darkness, once it is measured. @param {Facts} facts */
-export function riverLegend(facts) {
-  const { names, row, measured, canKnockOut, isSaved, was } = facts;
-  const token = nameText(rowName(facts, row));
-  if (names[0].length === 1) return t("river.legend_alone");
-  if (was) return t("river.legend_difference");
-  if (!measured) return `${t("river.legend_widths", { token })}${isSaved ? "" : t("river.legend_uncuttable")}`;
-  if (measured?.error) return `${t("river.legend_widths", { token })}${t("river.legend_unmeasured")}`;
-  if (measured.idle) return t("river.legend_widths", { token });
-  if (!measured?.effects.size) return `${t("river.legend_widths", { token })}${t("river.legend_measuring")}`;
-  const isLast = row === names[0].length - 1;
-  const means = t(isLast ? "river.legend" : "river.legend_token", { token });
-  return canKnockOut ? `${means}${t("river.legend_click")}` : means;
-}
 
 /**
  * @typedef {(Node|string)[]} Words
