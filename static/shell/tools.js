@@ -18,8 +18,11 @@ import { hasView } from "../views/view.js";
 /** @param {State} state @param {any} model @returns {Tool[]} */
 function toolsOf(state, model) {
   const views = VIEWS.filter((view) => placeNamed(view.id) === "tools" && hasView(view, model, state));
+  // On a phone the dock folds the buttons of its drawers away, with the settings of sampling.
+  const listed = [true, ...(matchMedia("(max-width: 760px)").matches ? ["phone"] : [])];
   const drawers = PANELS.filter(
-    (panel) => panel.frame.place === "drawer" && panel.frame.tool && hasView(panel, model, state),
+    (panel) =>
+      panel.frame.place === "drawer" && listed.includes(panel.frame.tool ?? false) && hasView(panel, model, state),
   );
   const examples = { id: "examples", frame: { title: "tools.examples" } };
   return [

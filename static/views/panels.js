@@ -196,7 +196,7 @@ const effectiveKeys = {
  */
 const generation = {
   id: "generation",
-  frame: { place: "drawer", className: "panel generation", title: "generation.title" },
+  frame: { place: "drawer", className: "panel generation", title: "generation.title", tool: "phone" },
   shown: inDrawer("generation"),
   has: predictsTokens,
   viewState: generationState,
@@ -222,7 +222,7 @@ function cacheNeeds(state, model) {
 /** What a step with a KV cache kept and computed. @type {Panel} */
 const cache = {
   id: "cache",
-  frame: { place: "drawer", className: "panel kv", title: "cache.title" },
+  frame: { place: "drawer", className: "panel kv", title: "cache.title", tool: "phone" },
   shown: inDrawer("cache"),
   has: predictsTokens,
   viewState: cacheState,

@@ -147,6 +147,11 @@ def test_a_phones_header_is_one_row(open_page: "Callable[..., Page]") -> None:
     assert header["height"] <= 54
     for name in ("lessons-button", "share"):
         expect(page.get_by_test_id(name)).to_be_hidden()
+    for drawer, name in (("generation", "generation"), ("cache", "kv")):  # their buttons are folded away in the dock
+        page.get_by_test_id("tools").tap()
+        page.get_by_test_id(f"tool-{drawer}").tap()
+        expect(page.locator(f".panel.{name}")).to_be_visible()
+        page.get_by_test_id("close-drawer").tap()
     page.get_by_test_id("more").tap()
     for name in ("lessons-button", "share", "theme"):
         expect(page.get_by_test_id(name)).to_be_visible()
