@@ -69,7 +69,8 @@ def group(session: Session) -> Hashable:
         return None
     kept = all(type(layer) is History for layer in session.cache.layers)
     recorded = set(session.names) <= session.checkpoint.description.overviews
-    return (id(session.checkpoint.model), tuple(session.names)) if kept and recorded else None
+    key = id(session.checkpoint.model), tuple(session.names), session.fused is not None
+    return key if kept and recorded else None
 
 
 def is_decoder(session: Session) -> TypeGuard[DecoderSession]:
@@ -93,13 +94,20 @@ def _step(sessions: Sequence[DecoderSession], ids: Sequence[int]) -> list[Forwar
     first = sessions[0]
     for session, newest in zip(sessions, ids, strict=True):
         session.ids = [*session.ids, newest]
+    caches = [session.cache for session in sessions if session.cache is not None]
+    if first.fused:
+        rows, weights = first.fused(ids, caches, first.names)  # batch vocab
+        return [forward(*one) for one in zip(sessions, rows, weights, strict=True)]
     mask, position_ids = (torch.cat(x) for x in zip(*rows_of(sessions), strict=True))
-    caches = [session.cache.layers for session in sessions if session.cache is not None]
-    cache = Cache([Joined(layers) for layers in zip(*caches, strict=True)])
+    cache = Cache([Joined(layers) for layers in zip(*(cache.layers for cache in caches), strict=True)])
     token_ids = torch.tensor(ids, device=first.checkpoint.device)[:, None]  # batch 1
     with record(first.names) as recording:
         logits = first.checkpoint.decoder_only(token_ids, mask, position_ids, cache)  # batch 1 vocab
-    return [taken(session, logits[b, -1], recording.tensors, b) for b, session in enumerate(sessions)]
+    tensors = (
+        {name: x[b, ..., -len(session.ids) :].cpu() for name, x in recording.tensors.items()}
+        for b, session in enumerate(sessions)
+    )
+    return [forward(*one) for one in zip(sessions, logits[:, -1], tensors, strict=True)]
 
 
 def rows_of(sessions: Sequence[DecoderSession]) -> list[tuple[Tensor, Tensor]]:
@@ -113,8 +121,7 @@ def rows_of(sessions: Sequence[DecoderSession]) -> list[tuple[Tensor, Tensor]]:
     return rows
 
 
-def taken(session: DecoderSession, logits: Tensor, tensors: dict[str, Tensor], b: int) -> Forward:
-    """A text's part of the batch: logits [vocab], and its row and keys of `tensors` [batch head 1 key]."""
-    session.last, n = logits.clone(), len(session.ids)
-    kept = {name: tensors[name][b, ..., -n:].cpu() for name in session.names}
-    return Forward(session.last, kept, 1, 0 if session.cache is None else session.cache.nbytes)
+def forward(session: DecoderSession, logits: Tensor, tensors: dict[str, Tensor]) -> Forward:
+    """A text's part of the batch: logits [vocab], copied so that those of the others are freed, and `tensors`."""
+    session.last = logits.clone()
+    return Forward(session.last, tensors, 1, 0 if session.cache is None else session.cache.nbytes)

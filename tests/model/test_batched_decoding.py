@@ -7,13 +7,16 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chumoku.model import batched_decoding
+from chumoku.model import batched_decoding, checkpoint
+from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.run import Run
 from chumoku.model.session import DecoderSession, TargetSession
 from chumoku.model.trace import Masks, Padding
 from tests.model.helpers import close, tiny_checkpoint
 
 MODEL = tiny_checkpoint("decoder-only", max_seq_len=64)
+FUSED = tiny_checkpoint("decoder-only", max_seq_len=64)
+checkpoint.lay_out_for_reading(FUSED.model)
 OVERVIEWS = [name for one in MODEL.description.attentions for name in one.roles["pattern"].taps]
 IDS = st.lists(st.integers(0, 255), min_size=1, max_size=12)
 RUNS = st.builds(
@@ -24,8 +27,15 @@ RUNS = st.builds(
 )
 
 
-def begun(run: Run, names: list[str]) -> DecoderSession:
-    session = DecoderSession(MODEL, run, names)
+@pytest.fixture(params=[MODEL, FUSED], ids=["modules", "fused"])
+def opened(request: pytest.FixtureRequest) -> Checkpoint:
+    found: Checkpoint = request.param
+    assert (DecoderSession(found, Run([1]), OVERVIEWS).fused is not None) == (found is FUSED)
+    return found
+
+
+def begun(run: Run, names: list[str], model: Checkpoint = MODEL) -> DecoderSession:
+    session = DecoderSession(model, run, names)
     session.step(session.prompt)
     return session
 
@@ -33,9 +43,22 @@ def begun(run: Run, names: list[str]) -> DecoderSession:
 @settings(max_examples=25, deadline=None)
 @given(runs=st.lists(RUNS, min_size=2, max_size=5), newest=st.lists(st.integers(0, 255), min_size=3, max_size=3))
 def test_each_gets_the_numbers_that_it_gets_alone(runs: list[Run], newest: list[int]) -> None:
-    joined, alone = ([begun(run, OVERVIEWS) for run in runs] for _ in range(2))
+    same_alone([begun(run, OVERVIEWS) for run in runs], [begun(run, OVERVIEWS) for run in runs], newest)
+
+
+@settings(max_examples=25, deadline=None)
+@given(texts=st.lists(IDS, min_size=2, max_size=5), newest=st.lists(st.integers(0, 255), min_size=3, max_size=3))
+def test_so_it_is_in_a_fused_step(texts: list[list[int]], newest: list[int]) -> None:
+    joined, alone = ([begun(Run(ids), OVERVIEWS, FUSED) for ids in texts] for _ in range(2))
+    for one in alone:
+        one.fused = None
+    same_alone(joined, alone, newest)
+
+
+def same_alone(joined: list[DecoderSession], alone: list[DecoderSession], newest: list[int]) -> None:
+    """Asserts that the one session steps as the other, in several steps."""
     for n in newest:
-        ids = [(n + i) % 256 for i in range(len(runs))]
+        ids = [(n + i) % 256 for i in range(len(joined))]
         told, expected = (
             batched_decoding.step(joined, ids),
             [one.step([id]) for one, id in zip(alone, ids, strict=True)],
@@ -63,17 +86,17 @@ def test_who_was_together_goes_on_alone_or_with_others() -> None:
     assert joined[0].prefix.ids == tuple(alone[0].ids)
 
 
-def test_a_fork_does_not_see_what_the_other_read() -> None:
+def test_a_fork_does_not_see_what_the_other_read(opened: Checkpoint) -> None:
     """Copies of a cache share their memory: two texts with one beginning grow different ways in one pass."""
-    first = begun(Run([1, 2, 3]), OVERVIEWS)
+    first = begun(Run([1, 2, 3]), OVERVIEWS, opened)
     prefix = first.prefix
     assert prefix is not None
-    fork = DecoderSession(MODEL, Run([1, 2, 3]), OVERVIEWS)
+    fork = DecoderSession(opened, Run([1, 2, 3]), OVERVIEWS)
     fork.resume(prefix)
     batched_decoding.step([first, fork], [7, 8])
     told = batched_decoding.step([first, fork], [9, 9])
     for forward, ids in zip(told, ([1, 2, 3, 7, 9], [1, 2, 3, 8, 9]), strict=True):
-        fresh = DecoderSession(MODEL, Run(ids), OVERVIEWS)
+        fresh = DecoderSession(opened, Run(ids), OVERVIEWS)
         close(forward.logits, fresh.step(ids).logits, 1e-4)
 
 
@@ -105,6 +128,8 @@ def test_who_cannot_steps_alone() -> None:
     }
     groups = {name: batched_decoding.group(one) for name, one in of.items()}
     assert groups["it"] == groups["the same"]
+    plain, padded = (batched_decoding.group(begun(Run([1], pad=Padding(n)), [], FUSED)) for n in (0, 1))
+    assert plain != padded, "a fused step knows no PADs"
     assert len({groups["it"], groups["other rows"], groups["another model"]}) == 3
     assert {name for name, group in groups.items() if group is None} == {
         *("edited", "not causal", "other tensors", "a target", "a state")
@@ -119,10 +144,10 @@ def test_one_alone_is_exact() -> None:
     assert torch.is_tensor(told.logits)
 
 
-def test_if_it_fails_none_has_read_its_token() -> None:
+def test_if_it_fails_none_has_read_its_token(opened: Checkpoint) -> None:
     """One of three asks for a token that is not there: then the others go on as if the pass had not been tried."""
     runs = [Run([1, 2, 3]), Run([5]), Run(list(range(9)))]
-    joined, alone = ([begun(run, OVERVIEWS) for run in runs] for _ in range(2))
+    joined, alone = ([begun(run, OVERVIEWS, opened) for run in runs] for _ in range(2))
     with pytest.raises(IndexError):
         batched_decoding.step(joined, [7, 10**6, 9])
     assert [one.ids for one in joined] == [list(run.ids) for run in runs]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from chumoku.model import checkpoint
+from chumoku.model import batched_decoding, checkpoint
 from chumoku.model.checkpoint import ZOO, Checkpoint
 from chumoku.model.fused_step import fused_step
 from chumoku.model.generate import Generator, Step, steps
@@ -47,6 +47,27 @@ def test_a_fused_step_is_the_modules_step(name: str) -> None:
     whole = trace(opened, fused.ids, ["logits", names[-1]]).tensors
     torch.testing.assert_close(fused.last, whole["logits"][-1], atol=1e-4, rtol=0)
     torch.testing.assert_close(one.tensors[names[-1]], whole[names[-1]][:, -1:], atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_a_fused_step_of_several_texts_is_that_of_each(name: str) -> None:
+    opened = checkpoint.load(ZOO / name)
+    ids, names = opened.tokenizer.encode(TEXT), patterns(opened)
+    lengths = [1, 5, len(ids), 5]
+    joined, alone = ([DecoderSession(opened, Run(ids[:n]), names) for n in lengths] for _ in range(2))
+    for session in (*joined, *alone):
+        session.step(session.prompt)
+    for session in alone:
+        session.fused = None
+    for n in range(20):  # a cache's buffer grows meanwhile
+        newest = [ids[(n + i) % len(ids)] for i in range(len(lengths))]
+        told = batched_decoding.step(joined, newest)
+        for got, session, id in zip(told, alone, newest, strict=True):
+            expected = session.step([id])
+            assert (got.computed, got.cache_bytes) == (expected.computed, expected.cache_bytes)
+            torch.testing.assert_close(got.logits, expected.logits, atol=1e-4, rtol=0)
+            for tap in names:
+                torch.testing.assert_close(got.tensors[tap], expected.tensors[tap], atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("name", OTHERS)
