@@ -40,24 +40,9 @@ from chumoku.app.services.run_cache import RunCache
 from chumoku.app.settings import Settings
 from chumoku.model.pictures.uploads import WORKING
 
-ROUTERS = tuple(
-    resource.router
-    for resource in (
-        *(
-            pages,
-            models,
-            opening,
-            tokens,
-            traces,
-            generation_routes,
-            translation,
-            explain,
-            explain_streams,
-            rooms,
-            health,
-        ),
-    )
-)
+ROUTERS = tuple(resource.router for resource in (
+    pages, models, opening, tokens, traces, generation_routes, translation, explain, explain_streams, rooms, health,
+))  # fmt: skip
 """In the order of `/docs`."""
 DESCRIPTION = "Look into trained Transformers: tokens, every tensor of a forward pass, and generation step by step."
 

@@ -24,6 +24,8 @@ FILES = [
     "tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "source.spm", "target.spm", "vocab.json",
 ]  # fmt: skip
 """Files to download: no pickle, no code."""
+READERS = ("tokenizer.json", "source.spm", "preprocessor_config.json")
+"""Of these, a model that is opened has one."""
 PATIENCE_S = 15
 SPARE = 256 * 1024**2
 """Bytes that stay free on the disk."""
@@ -88,7 +90,7 @@ def check_files(repository: Repository) -> None:
             "Pickles can run code, and are never read: convert it where you trust it.",
         )
     if lacks is not None:
-        raise refusal("broken_model", f"{id} {lacks[0]}.", lacks[1], got=lacks[0])
+        raise refusal("broken_model", f"{id} {lacks[0]}.", lacks[1], got=f"{id} {lacks[0]}. {lacks[1]}")
 
 
 def free_bytes(folder: Path) -> int:
@@ -102,7 +104,6 @@ class Download:
     """A download under way, in a process of its own. Its bytes are those of the cache's files."""
 
     repository: Repository
-    before: int = 0
     process: subprocess.Popen[str] | None = field(default=None, repr=False)
 
     @property
@@ -110,7 +111,6 @@ class Download:
         return cache_folder() / f"models--{self.repository.id.replace('/', '--')}" / "blobs"
 
     def start(self) -> None:
-        self.before = self.stored()
         command = [sys.executable, "-m", "chumoku.app.services.hub", self.repository.id, str(cache_folder())]
         # Without Xet, whose chunks arrive elsewhere: the bytes of the cache's files are the progress.
         quiet = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
@@ -200,9 +200,12 @@ def is_id(name: str) -> bool:
 
 
 def found_in_cache(id: str) -> Path | None:
-    """The cached folder of an id, if it has weights that are opened."""
+    """The cached folder of an id, if it has weights that are opened, and what turns a text or a picture into numbers:
+    another program may have read the weights alone."""
     folder = cached(id)
-    return folder if folder is not None and any(folder.glob("*.safetensors")) else None
+    if folder is None or not any(folder.glob("*.safetensors")):
+        return None
+    return folder if any((folder / name).is_file() for name in READERS) else None
 
 
 def main(id: str, cache: str) -> None:

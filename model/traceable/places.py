@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from chumoku.model.checkpoint import Checkpoint, snapshot_name
 from chumoku.model.describe import Description
+from chumoku.model.files import read_json
 from chumoku.model.run import Run
 from chumoku.model.session import Session
 from chumoku.model.trace import Trace
@@ -25,6 +26,9 @@ REPOSITORY, SNAPSHOTS, NEWEST = "models--", "snapshots", "refs/main"
 """In Hugging Face's cache: models--OWNER--NAME/snapshots/COMMIT, and the commit of the newest in refs/main."""
 ENDINGS = (".safetensors", ".bin", ".h5", ".msgpack", ".gguf")
 """Of files with weights."""
+WHOLE, INDEX, PART_NAME = "model.safetensors", "model.safetensors.index.json", "model-{:05}-of-{:05}.safetensors"
+"""All weights in one file; or which of several files has which tensor, and how those are called."""
+PART = re.compile(r"model-\d{5}-of-(?P<of>\d{5})\.safetensors")
 
 
 def place_of(given: str) -> tuple[str, Path]:
@@ -57,7 +61,8 @@ def cache_folder() -> Path:
 
 
 def cached(name: str) -> Path | None:
-    """The newest snapshot of a repository in Hugging Face's cache, if it has a config and weights."""
+    """The newest snapshot of a repository in Hugging Face's cache, if it has a config and all weights: what an
+    interrupted download left is not opened, but downloaded on."""
     if not ID.fullmatch(name):
         return None
     repository = cache_folder() / (REPOSITORY + name.replace("/", "--"))
@@ -66,8 +71,25 @@ def cached(name: str) -> Path | None:
         files = {path.name for path in (repository / SNAPSHOTS / commit).iterdir()}
     except (OSError, ValueError):
         return None
-    complete = "config.json" in files and any(file.endswith(ENDINGS) for file in files)
-    return repository / SNAPSHOTS / commit if complete else None
+    snapshot = repository / SNAPSHOTS / commit
+    there = "config.json" in files and any(file.endswith(ENDINGS) for file in files)
+    return snapshot if there and not missing(snapshot, files) else None
+
+
+def missing(folder: Path, files: Collection[str]) -> set[str]:
+    """The files with weights that belong to a folder with these files and are not there: of a model in several files,
+    those that its index names; without the index, those that the number in a file's name counts, and the index."""
+    if WHOLE in files:
+        return set()
+    parts = [found for file in files if (found := PART.fullmatch(file))]
+    if INDEX not in files:
+        of = max((int(found["of"]) for found in parts), default=0)
+        return {PART_NAME.format(n, of) for n in range(1, of + 1)} | {INDEX} if of else set()
+    try:
+        named = read_json(folder / INDEX)["weight_map"].values()
+    except (OSError, ValueError, KeyError, AttributeError):
+        return set()  # it has arrived: opening the model says what is wrong with it
+    return {str(name) for name in named} - set(files)
 
 
 @dataclass(frozen=True)

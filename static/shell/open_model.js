@@ -8,7 +8,7 @@ import { openModel } from "../data/streams.js";
 import { linkOf } from "../state/link.js";
 import { DEFAULTS } from "../state/store.js";
 import { h, newId, replace, setText, update } from "../ui/dom.js";
-import { errorText, number } from "../ui/format.js";
+import { errorText, sizeText } from "../ui/format.js";
 import { t } from "../ui/i18n.js";
 
 /**
@@ -18,12 +18,6 @@ import { t } from "../ui/i18n.js";
 
 /** Longer texts stay behind: the link to the new model has the text. */
 const LONGEST = 2000;
-
-/** "312 MB", "1.4 GB". @param {number} bytes */
-export const sizeText = (bytes) =>
-  bytes < 1e9
-    ? t("opening.mb", { n: number(bytes / 1e6, bytes < 1e7 ? 1 : 0) })
-    : t("opening.gb", { n: number(bytes / 1e9, 1) });
 
 /** "40 s", "3 min". @param {number} seconds */
 export const timeText = (seconds) =>
@@ -35,6 +29,12 @@ export const timeText = (seconds) =>
 export function progressText({ bytes, of, seconds_left: left }) {
   const come = t("opening.progress", { bytes: sizeText(bytes), of: sizeText(of) });
   return left === null || bytes >= of ? come : `${come} · ${t("opening.left", { time: timeText(left) })}`;
+}
+
+/** Why a model is not open, in the words of this dialog. @param {unknown} error  an ApiError, or any other */
+export function problemText(error) {
+  const { code, got } = /** @type {{code?: string, got?: unknown}} */ (error);
+  return code === "broken_model" ? t("opening.cannot", { got: String(got ?? "") }) : errorText(error);
 }
 
 /** The address of a model, with the sentence of now. @param {string} model @param {string} text @param {Context["declared"]} declared */
@@ -104,7 +104,7 @@ export function createOpenModel({ actions, frame, declared }, go = (address) => 
       setText(said, t("opening.opened", { name }));
       go(addressOf(name, actions.get().text, declared));
     } catch (error) {
-      if (!signal.aborted) fail(errorText(/** @type {Error} */ (error)));
+      if (!signal.aborted) fail(problemText(error));
     } finally {
       opening = null;
       draw();

@@ -146,10 +146,17 @@ export function errorText(error) {
   const { code, limit, got, hint, message, known } = /** @type {ApiError} */ (error);
   const key = [`error.${code}.once`, `error.${code}`].find(hasString); // once: nobody tries again by itself
   const sizes = { limit_mb: inMegabytes(limit), got_mb: inMegabytes(got), limit_mega: megapixels(Number(limit)) };
+  const files = { limit_size: sizeText(Number(limit)), got_size: sizeText(Number(got)) };
   if (code && key)
-    return t(key, { limit: written(limit), got: written(got), known: (known ?? []).join(", "), ...sizes });
+    return t(key, { limit: written(limit), got: written(got), known: (known ?? []).join(", "), ...sizes, ...files });
   return [message, hint].filter(Boolean).join(" ");
 }
+
+/** A file's size as its owner's page has it: "312 MB", "1.4 GB". @param {number} bytes */
+export const sizeText = (bytes) =>
+  bytes < 1e9
+    ? t("opening.mb", { n: number(bytes / 1e6, bytes < 1e7 ? 1 : 0) })
+    : t("opening.gb", { n: number(bytes / 1e9, 1) });
 
 /** @param {unknown} value  bytes; as the server writes them */
 const inMegabytes = (value) => Number((Number(value) / 2 ** 20).toPrecision(3));

@@ -1,6 +1,7 @@
 """Chats: turns as the text that a model's template makes of them, in a process that a hostile template cannot leave."""
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from chumoku.app.cli.program import cli
 from chumoku.app.main import create_app
 from chumoku.app.services import wire
 from chumoku.app.settings import Settings
-from chumoku.model.traceable.huggingface.chat import rendered
+from chumoku.model.traceable.huggingface.chat import Unusable, rendered, why_ended
 from chumoku.model.traceable.protocols import ChatTemplate
 from tests.toys import huggingface as toys
 
@@ -88,26 +89,49 @@ def test_the_template_is_read_from_either_file(tmp_path: Path) -> None:
         assert chumoku.load(folder, device="cpu").chat(TURNS).text == said
 
 
-HOSTILE = {
-    "time": ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "seconds"),
+FAILING = {
+    "time": ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+             "it took longer than 3 seconds of processor time"),
     "memory": ("{% set ns = namespace(x='abcdefgh') %}{% for a in range(40) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
-               "MiB|memory"),
-    "length": ("{{ 'a' * 100000 }}", "100,000 characters"),
-    "recursion": ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "without end"),
-    "class": ("{{ ''.__class__.__mro__[1].__subclasses__() }}", "unsafe"),
-    "globals": ("{{ messages.append.__globals__ }}", "unsafe|undefined"),
-    "changes": ("{{ messages.append(1) }}", "unsafe"),
-    "import": ("{% include '/etc/passwd' %}", "loader"),
-    "refusal": ("{{ raise_exception('roles must alternate') }}", "roles must alternate"),
-    "syntax": ("{% for %}", "xpected"),
+               "it took more than 512 MiB"),
+    "length": ("{{ 'a' * 100000 }}", "it makes 100,000 characters, and at most 50,000 are read"),
+    "recursion": ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "it calls itself without end"),
+    "class": ("{{ ''.__class__.__mro__[1].__subclasses__() }}",
+              "access to attribute '__class__' of 'str' object is unsafe"),
+    "globals": ("{{ raise_exception.__globals__['sys'] }}",
+                "access to attribute '__globals__' of 'function' object is unsafe"),
+    "changes": ("{{ messages.append(1) }}", "access to attribute 'append' of 'list' object is unsafe"),
+    "import": ("{% include '/etc/passwd' %}", "no loader for this environment specified"),
+    "syntax": ("{% for %}", "Expected an expression, got 'end of statement block'"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_a_hostile_template_is_refused(kind: str) -> None:
-    source, said = HOSTILE[kind]
-    with pytest.raises(ValueError, match=said):
+@pytest.mark.parametrize("kind", FAILING)
+def test_a_template_that_fails_says_which_limit_or_error(kind: str) -> None:
+    source, said = FAILING[kind]
+    with pytest.raises(Unusable) as refused:
         rendered(ChatTemplate(source), TURNS, 50_000)
+    assert str(refused.value) == said
+
+
+def test_what_a_template_says_against_turns_is_told_from_its_failures() -> None:
+    source = "{{ raise_exception('roles must alternate') }}"
+    with pytest.raises(ValueError, match=r"^roles must alternate$") as refused:
+        rendered(ChatTemplate(source), TURNS, 50_000)
+    assert not isinstance(refused.value, Unusable)
+
+
+@pytest.mark.parametrize(
+    ("code", "stderr", "said"),
+    [
+        (-signal.SIGKILL, "", "the system ended it (SIGKILL), as it does when memory is short"),
+        (1, "Traceback …\n  File …\nMemoryError", "it took more than 512 MiB"),
+        (1, "Traceback …\nImportError: no jinja2\n", "the process that renders it failed: ImportError: no jinja2"),
+        (3, "", "the process that renders it failed: no reason was given"),
+    ],
+)
+def test_a_process_that_ends_without_an_answer_says_why(code: int, stderr: str, said: str) -> None:
+    assert why_ended(code, stderr) == said
 
 
 async def test_the_api_writes_a_chat_and_refuses_what_it_cannot(tmp_path: Path) -> None:
@@ -134,6 +158,13 @@ async def test_the_api_writes_a_chat_and_refuses_what_it_cannot(tmp_path: Path) 
             assert refused["error"]["code"] == code
             if code == "bad_chat":
                 assert "unknown role: pirate" in refused["error"]["message"]
+        (folder / "chat_template.jinja").write_text(FAILING["length"][0].replace("100000", "10**7"))
+    app = create_app(Settings(models=(folder,), device="cpu"))
+    client = AsyncClient(transport=ASGITransport(app), base_url="http://localhost")
+    async with app.router.lifespan_context(app), client as one:
+        failed = (await one.post("/api/models/chat/chat", json={"messages": TURNS})).json()["error"]
+        assert failed["code"] == "broken_template"
+        assert failed["got"].startswith("it makes 10,000,000 characters")
 
 
 def test_the_command_line_reads_a_chat(tmp_path: Path) -> None:

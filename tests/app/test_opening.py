@@ -23,7 +23,7 @@ from chumoku.app.services.metrics import MANY
 from chumoku.app.settings import Settings
 from tests.app.helpers import error_of
 from tests.conftest import room_for, served
-from tests.hub import Hub, serving
+from tests.hub import COMMIT, Hub, serving
 from tests.toys import huggingface as toys
 
 Client = Callable[..., AbstractAsyncContextManager[AsyncClient]]
@@ -107,6 +107,28 @@ async def test_a_model_of_the_hub_is_downloaded_opened_and_traced(client: Client
         assert hub.asked == [], "it is in the cache: nothing is asked"
 
 
+async def test_an_interrupted_download_of_several_files_goes_on(client: Client, hub: Hub, tmp_path: Path) -> None:
+    """Only what is missing is asked for: one of the files with weights, their index, or the tokenizer."""
+    folder = tmp_path / "sharded"
+    toys.gpt2().eval().save_pretrained(folder, max_shard_size="4KB")
+    toys.byte_level().save_pretrained(folder)
+    shards = sorted(one.name for one in folder.glob("model-*.safetensors"))
+    assert len(shards) > 2
+    hub.folders["ann/sharded"] = folder
+    snapshot = hub_service.cache_folder() / "models--ann--sharded" / "snapshots" / COMMIT
+    for missing in ([], shards[:1], shards[1:], ["model.safetensors.index.json"], ["tokenizer.json"]):
+        for name in missing:
+            (snapshot / name).resolve().unlink()
+            (snapshot / name).unlink()
+        hub.asked.clear()
+        async with client() as one:
+            assert hub_service.found_in_cache("ann/sharded") is None
+            assert (await opened(one, "ann/sharded"))[-2:] == [("opened", {"name": "sharded"}), ("done", {})]
+        files = {path.rpartition("/")[2] for path in hub.asked if "/resolve/" in path}
+        assert files == set(missing) if missing else files > set(shards)
+        assert hub_service.found_in_cache("ann/sharded") == snapshot
+
+
 async def test_a_folder_of_the_models_directory_is_opened(client: Client, hub: Hub) -> None:
     async with client() as one:
         listed = (await one.get("/api/open")).json()
@@ -123,7 +145,7 @@ async def test_a_folder_of_the_models_directory_is_opened(client: Client, hub: H
     [
         ("ann/nothing", "not_on_hub", "The hub has no model ann/nothing"),
         ("ann/gated", "gated", "accept its terms"),
-        ("ann/pickles", "broken_model", "no weights as safetensors"),
+        ("ann/pickles", "broken_model", "ann/pickles has no weights as safetensors."),
         ("ann/adapter", "broken_model", "is an adapter"),
     ],
 )
@@ -133,6 +155,8 @@ async def test_what_the_hub_does_not_give_is_refused_before_a_download(
     async with client() as one:
         error = error_of(await one.post("/api/open", json={"model": model}), 422, code)
         assert said in error["message"]
+        if code == "broken_model":
+            assert error["got"] == f"{error['message']} {error['hint']}", "whole sentences, for the page's own"
         assert not any("/resolve/" in path for path in hub.asked)
 
 

@@ -1,7 +1,8 @@
 /** What the dialog that opens a model says of a download, and the address of the opened model. */
 
 import assert from "node:assert/strict";
-import { addressOf, progressText, sizeText, timeText } from "../../static/shell/open_model.js";
+import { addressOf, problemText, progressText, timeText } from "../../static/shell/open_model.js";
+import { errorText, sizeText } from "../../static/ui/format.js";
 import { testWith } from "./words.js";
 
 const test = testWith({
@@ -11,6 +12,9 @@ const test = testWith({
   "opening.gb": "{n} GB",
   "opening.seconds": "{n} s",
   "opening.minutes": "{n} min",
+  "opening.cannot": "This model cannot be opened. {got}",
+  "error.broken_model": "This model cannot be used. {got} Choose another one above; the others are not affected.",
+  "error.download_too_large": "This model is {got_size} to download; this server takes at most {limit_size}.",
 });
 Object.assign(globalThis, { document: { documentElement: { lang: "en" } } });
 
@@ -37,4 +41,16 @@ test("before a speed is known, and when all has come, no time is named", () => {
 test("the opened model reads the sentence that stands there, if an address can hold it", () => {
   assert.equal(addressOf("small", "The cat", []), "./?model=small&layer=0#text=The+cat");
   assert.equal(addressOf("a&b", "x".repeat(3000), []), "./?model=a%26b");
+});
+
+test("a model that cannot be opened says why, in whole sentences, and not to choose another one above", () => {
+  const got = "ann/lora is an adapter. Merge it into its model first.";
+  const error = { code: "broken_model", got, message: "", hint: "" };
+  assert.equal(problemText(error), `This model cannot be opened. ${got}`);
+});
+
+test("a download has the sizes that its owner's page has", () => {
+  const error = { code: "download_too_large", got: 16e9, limit: 8e9 };
+  assert.equal(problemText(error), errorText(error));
+  assert.equal(problemText(error), "This model is 16.0 GB to download; this server takes at most 8.0 GB.");
 });

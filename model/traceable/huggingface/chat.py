@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -54,7 +55,8 @@ def rendered(
     template: ChatTemplate, messages: Sequence[Mapping[str, str]], most: int, *, generation_prompt: bool = True
 ) -> str:
     """The text of these turns, each {role, content}, at most `most` characters; with a `generation_prompt`, what begins
-    the assistant's next turn. Raises `ValueError` saying what the template refuses, or which limit it exceeds."""
+    the assistant's next turn. Raises `ValueError` with what the template says against them, and `Unusable` where it is
+    the template that fails: by its form, or by a limit that it exceeds."""
     asked = {"source": template.source, "messages": [dict(one) for one in messages], "names": dict(template.names),
              "generation_prompt": generation_prompt, "most": most}  # fmt: skip
     command = [sys.executable, "-I", chat_process.__file__]
@@ -63,10 +65,29 @@ def rendered(
         done = subprocess.run(command, input=json.dumps(asked), capture_output=True, encoding="utf-8", timeout=WAIT,
                               env=seen, check=False)  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise ValueError(f"it takes longer than {WAIT} seconds") from None
+        raise Unusable(f"it took longer than {WAIT} seconds") from None
     if done.returncode != 0:
-        raise ValueError(f"it takes longer than {chat_process.SECONDS} seconds, or more memory than it may")
+        raise Unusable(why_ended(done.returncode, done.stderr))
     found: dict[str, str] = json.loads(done.stdout)
-    if "error" in found:
-        raise ValueError(found["error"])
+    if "refused" in found:
+        raise ValueError(found["refused"])
+    if "failed" in found:
+        raise Unusable(found["failed"])
     return found["text"]
+
+
+class Unusable(ValueError):
+    """A chat template that makes no text of any turns like these: it fails, or exceeds a limit."""
+
+
+def why_ended(code: int, stderr: str) -> str:
+    """Why a process that rendered a template ended without an answer: from its return code, which is minus a signal's
+    number, and from what it wrote last."""
+    last = stderr.strip().splitlines()[-1:] or ["no reason was given"]
+    if code == -signal.SIGXCPU:
+        return f"it took longer than {chat_process.SECONDS} seconds of processor time"
+    if last[0].startswith("MemoryError"):
+        return f"it took more than {chat_process.MEMORY // 2**20} MiB"
+    if code < 0:
+        return f"the system ended it ({signal.Signals(-code).name}), as it does when memory is short"
+    return f"the process that renders it failed: {last[0][: chat_process.SAID]}"

@@ -24,9 +24,15 @@ def limit() -> None:
     with contextlib.suppress(ImportError):
         import resource
 
-        for what, most in (("CPU", SECONDS), ("AS", MEMORY), ("FSIZE", 0), ("CORE", 0)):
+        # A second between SIGXCPU, which names this limit, and SIGKILL, which a system without memory also sends.
+        limits = {"CPU": (SECONDS, SECONDS + 1), "AS": (MEMORY, MEMORY), "FSIZE": (0, 0), "CORE": (0, 0)}
+        for what, soft_and_hard in limits.items():
             with contextlib.suppress(ValueError, OSError):
-                resource.setrlimit(getattr(resource, f"RLIMIT_{what}"), (most, most))
+                resource.setrlimit(getattr(resource, f"RLIMIT_{what}"), soft_and_hard)
+
+
+class RaisedByTemplate(Exception):
+    """What a template says with `raise_exception`."""
 
 
 def environment() -> Any:
@@ -49,7 +55,7 @@ def environment() -> Any:
             return caller()
 
     def raise_exception(message: str) -> None:
-        raise jinja2.exceptions.TemplateError(message)
+        raise RaisedByTemplate(message)
 
     def tojson(x: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False,
     ) -> str:  # fmt: skip
@@ -62,20 +68,21 @@ def environment() -> Any:
 
 
 def answer(asked: dict[str, Any]) -> dict[str, str]:
-    """The text, or the error in words."""
+    """{text}; {refused}, what the template itself says against these turns; or {failed}, why it makes no text."""
     try:
         template = environment().from_string(asked["source"])
         messages, prompt = asked["messages"], asked["generation_prompt"]
         text = template.render(messages=messages, tools=None, documents=None, add_generation_prompt=prompt,
                                **asked["names"])  # fmt: skip
         if len(text) > asked["most"]:
-            return {"error": f"it makes {len(text):,} characters, and at most {asked['most']:,} are read"}
+            return {"failed": f"it makes {len(text):,} characters, and at most {asked['most']:,} are read"}
     except MemoryError:
-        return {"error": f"it takes more than {MEMORY // 2**20} MiB"}
+        return {"failed": f"it took more than {MEMORY // 2**20} MiB"}
     except RecursionError:
-        return {"error": "it calls itself without end"}
+        return {"failed": "it calls itself without end"}
     except Exception as error:  # a template can raise anything
-        return {"error": " ".join(f"{error}".split())[:SAID] or type(error).__name__}
+        said = " ".join(f"{error}".split())[:SAID].rstrip(".") or type(error).__name__
+        return {"refused" if isinstance(error, RaisedByTemplate) else "failed": said}
     return {"text": text}
 
 
