@@ -125,13 +125,17 @@ export const typeScale = () => Number(sizeNamed("--type")) || 1;
 /** The smallest number that a cell of a matrix shows, in pixels: css/tokens.css. */
 export const leastNumber = () => Number(sizeNamed("--least-number")) || undefined;
 
+/** The smallest letter of a picture, in pixels: on a projector (css/room.css). */
+export const leastText = () => Number(sizeNamed("--least-text")) || 0;
+
 /** @type {Map<string, string>} by name, type size and window */
 const sizes = new Map();
 
 /** A size, read once for each window, because the browser styles the page for it. In a lesson, each step has its own. @param {string} name */
 function sizeNamed(name) {
   if (document.body?.classList.contains("in-lesson")) return customProperty(name);
-  const key = [name, document.documentElement.dataset.type, innerWidth, innerHeight].join(" ");
+  const { type, projector } = document.documentElement.dataset;
+  const key = [name, type, projector, innerWidth, innerHeight].join(" ");
   const size = sizes.get(key) ?? customProperty(name);
   if (size) sizes.set(key, size); // "": the sheet is not here yet
   return size;

@@ -13,6 +13,7 @@ import { frameOf } from "./layout/frame.js";
 import { riverLayout } from "./layout/layout.js";
 import { ghostsOf, markChanged, showNotable } from "./layout/lines.js";
 import { createScrolling } from "./scrolling.js";
+import { currentStyle } from "./style.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -179,6 +180,8 @@ export function createRiverBoard(parts, placed) {
   };
   const repaint = () => painted(paint);
   let laidOut = 0; // the width of its place
+  let letters = ""; // and the sizes of its letters
+  const lettersNow = () => lettersOf(currentStyle(canvas));
   const scrolling = createScrolling(box, canvas);
   const sliding = createSliding(repaint);
   const answers = createAnswerButtons(box, (id) => board.actions?.take(id));
@@ -194,7 +197,7 @@ export function createRiverBoard(parts, placed) {
       return;
     }
     const { rolled, before, was, row, knockouts } = shown.facts;
-    laidOut = width;
+    [laidOut, letters] = [width, lettersNow()];
     const frame = frameOf(canvas, shown, laidOut, board);
     board.scene = riverLayout(rolled, row, frame);
     if (shown.chosen && !shown.struck)
@@ -256,7 +259,7 @@ export function createRiverBoard(parts, placed) {
       if (was?.facts.rolled[0].river !== shown.facts.rolled[0].river) board.unfolded.clear();
       Object.assign(board, { shown, actions });
       sliding.to(shown.bars);
-      if (was && board.scene && sameLayout(was, shown)) showSame();
+      if (was && board.scene && sameLayout(was, shown) && letters === lettersNow()) showSame();
       else layout(width);
     },
     /** Of its place; 0: it is not laid out. */
@@ -274,6 +277,9 @@ export function createRiverBoard(parts, placed) {
 
 /** @param {Scene} scene */
 const sizeOf = ({ width, height }) => ({ width, height });
+
+/** What the places of its texts depend on. @param {ReturnType<typeof currentStyle>} style */
+const lettersOf = ({ type, least }) => `${type} ${least}`;
 
 /** Whether everything stays where it is. @param {Shown} was @param {Shown} now */
 function sameLayout(was, now) {

@@ -1,6 +1,6 @@
 /** Colours, letters and words of the picture, for this moment's theme and language. */
 
-import { cssColour, rampStops, rgb, rgbaAt, typeScale } from "../chart/theme.js";
+import { cssColour, leastText, rampStops, rgb, rgbaAt, typeScale } from "../chart/theme.js";
 import { t } from "../ui/i18n.js";
 import { layerTitle } from "./words/names.js";
 
@@ -23,30 +23,35 @@ const COLOURS = {
   ground: "--paper",
 };
 
-/** @typedef {Pick<PictureStyle, "colours"|"font"|"type"|"title"|"counted"|"stackName"|"folded"|"placeName">} Basics */
+/** @typedef {Pick<PictureStyle, "colours"|"font"|"type"|"least"|"title"|"counted"|"stackName"|"folded"|"placeName">} Basics */
 
 /** Its letters are larger than other pictures' to begin with. */
 const MOST = 1.25;
+
+/** The size of a row's label. */
+export const LABEL_SIZE = 15;
 
 /** The newest style, and what it is for: reading styles costs as much as drawing a river. */
 let known = /** @type {{of: string, style: Basics}|null} */ (null);
 
 /** @param {HTMLCanvasElement} canvas @returns {Basics} */
 export function currentStyle(canvas) {
-  const { theme, type } = document.documentElement.dataset;
+  const { theme, type, projector } = document.documentElement.dataset;
   const lesson = canvas.closest(".in-lesson") !== null; // css/lesson.css: larger letters
-  const of = `${theme} ${type} ${lesson}`;
+  const of = `${theme} ${type} ${projector} ${lesson}`;
   if (known?.of !== of) known = { of, style: readStyle() };
   return known.style;
 }
 
 /** @returns {Basics} */
 function readStyle() {
+  const least = leastText();
   const colours = Object.fromEntries(Object.entries(COLOURS).map(([name, css]) => [name, cssColour(css)]));
   return {
     colours: /** @type {any} */ (colours),
     font: cssColour("--font"),
-    type: Math.min(MOST, typeScale()),
+    type: least ? least / LABEL_SIZE : Math.min(MOST, typeScale()),
+    least,
     title: layerTitle,
     counted: (band, layer) =>
       t(layer ? "river.layer_of" : "river.layer_first", {
@@ -58,6 +63,9 @@ function readStyle() {
     placeName: (place) => t(`place.${place}`),
   };
 }
+
+/** Pixels of what is written with this size. @param {Pick<Basics, "type"|"least">} style @param {number} size */
+export const textSize = ({ type, least }, size) => Math.max(least, size * type);
 
 /** A fall of the answer to three quarters is as dark as it gets; small effects still differ from none. */
 export const darkness = (/** @type {number} */ delta) => Math.min(1, Math.abs(delta) / Math.log(4 / 3)) ** 0.6;

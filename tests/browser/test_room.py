@@ -2,19 +2,19 @@
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import open_tools, serious
+from tests.browser.helpers import drawn, open_tools, serious
 from tests.browser.shared_page import DEFAULTS, MEDIA, PATIENCE_MS, UNSEEN
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 HEAD = "/?model=stories-gpt&view=attention&layer=3&head=4#text=Tom+lost+his+red+car.+Mom+found+the+red"
-Enter = Callable[[str], "Page"]
+Enter = Callable[..., "Page"]
 
 
 @pytest.fixture
@@ -23,9 +23,10 @@ def enter(browser: "Browser", app_url: str) -> Iterator[Enter]:
     errors: list[str] = []
     contexts = []
 
-    def enter(path: str) -> "Page":
-        context = browser.new_context(**DEFAULTS | MEDIA | {"base_url": app_url})
-        context.add_init_script(UNSEEN)
+    def enter(path: str, *scripts: str, **options: Any) -> "Page":
+        context = browser.new_context(**DEFAULTS | MEDIA | {"base_url": app_url} | options)
+        for script in (UNSEEN, *scripts):
+            context.add_init_script(script)
         context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         page = context.new_page()
@@ -39,9 +40,9 @@ def enter(browser: "Browser", app_url: str) -> Iterator[Enter]:
     assert errors == []
 
 
-def opened(enter: Enter) -> tuple["Page", str]:
+def opened(enter: Enter, *scripts: str, **options: Any) -> tuple["Page", str]:
     """A teacher with a room, and its code."""
-    teacher = enter(HEAD)
+    teacher = enter(HEAD, *scripts, **options)
     teacher.wait_for_selector('body[data-state="ready"]')
     open_tools(teacher)
     teacher.get_by_test_id("tool-teach").click()
@@ -56,6 +57,84 @@ def joined(enter: Enter, code: str, name: str = "") -> "Page":
     pupil.get_by_test_id("room-join").click()
     expect(pupil.get_by_test_id("room-status")).to_have_text("You are following the teacher.")
     return pupil
+
+
+# Before the page's scripts: what pictures write on their canvas, and how large, in pixels of the canvas.
+WRITTEN = """(() => {
+  window.written = new Map();
+  const { clearRect, fillText } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.clearRect = function (...all) {
+    written.delete(this.canvas);
+    return clearRect.call(this, ...all);
+  };
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+    const { a, b } = this.getTransform();
+    const size = parseFloat(/([\\d.]+)px/.exec(this.font)[1]) * Math.hypot(a, b);
+    if (String(text).trim()) written.set(this.canvas, [...(written.get(this.canvas) ?? []), [String(text), size]]);
+    return fillText.call(this, text, ...place);
+  };
+})()"""
+DRAWN = """() => document.body.dataset.state === 'ready' &&
+  [...document.querySelectorAll('.lesson-figure:not([hidden])')]
+    .every((one) => one.firstElementChild?.childElementCount > 0)"""
+# Every text that is smaller than 24 px on the screen, of elements, SVG and canvases; and how many were looked at.
+SMALL = """() => {
+  const texts = [];
+  const seen = (element) =>
+    element.checkVisibility({ visibilityProperty: true }) && !element.closest('.sr-only, .skip');
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const element = node.parentElement;
+    if (!node.data.trim() || !seen(element) || element.closest('script, style, option')) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    const { width, top, bottom, left, right } = range.getBoundingClientRect();
+    const out = width < 1 || bottom < 0 || right < 0 || top > innerHeight || left > innerWidth;
+    if (out || getComputedStyle(element).clipPath !== 'none') continue;
+    const matrix = element.closest('svg') && element.getScreenCTM?.();
+    const scale = matrix ? Math.hypot(matrix.a, matrix.b) : element.currentCSSZoom;
+    texts.push([node.data.trim(), parseFloat(getComputedStyle(element).fontSize) * scale]);
+  }
+  for (const field of document.querySelectorAll('textarea, select, input:not([type=range], [type=checkbox])'))
+    if (seen(field)) texts.push([field.value, parseFloat(getComputedStyle(field).fontSize) * field.currentCSSZoom]);
+  for (const [canvas, on] of written) {
+    if (!canvas.isConnected || !seen(canvas)) continue;
+    const scale = canvas.getBoundingClientRect().width / canvas.width;
+    texts.push(...on.map(([text, size]) => [text, size * scale]));
+  }
+  written.clear();
+  return { small: texts.filter(([, size]) => size < 23.9), looked: texts.length };
+}"""
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1920, 1080)])
+def test_on_a_projector_no_text_is_smaller_than_24_pixels(enter: Enter, size: tuple[int, int]) -> None:
+    """The river, a head, and every step of the lesson, through which a presenter's remote leads."""
+    teacher, _ = opened(enter, WRITTEN, viewport={"width": size[0], "height": size[1]})
+    teacher.get_by_test_id("room-open").click()
+    drawn(teacher)
+    teacher.evaluate("written.clear()")
+    teacher.get_by_test_id("room-project").click()
+
+    def looks(what: str) -> None:
+        teacher.wait_for_function(DRAWN)
+        found = teacher.evaluate(SMALL)
+        assert (what, found["small"]) == (what, [])
+        assert found["looked"] > 15, what
+
+    drawn(teacher)
+    looks("head")
+    teacher.get_by_test_id("room-open").click()
+    teacher.get_by_test_id("room-lesson").click()
+    for step in range(1, 14):
+        place = "In short" if step == 13 else f"Step {step} of 12"
+        expect(teacher.locator(".lesson-count")).to_contain_text(place)
+        looks(place)
+        if step in (1, 8):  # the answer changes the picture
+            teacher.get_by_test_id("lesson-reveal").click()
+            expect(teacher.get_by_test_id("lesson-answer")).to_contain_text("%")
+            looks(f"the answer of {place}")
+        teacher.keyboard.press("PageDown")
 
 
 def test_eight_pupils_follow_explore_vote_hand_in_and_leave(enter: Enter) -> None:

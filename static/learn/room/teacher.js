@@ -121,9 +121,9 @@ export function createTeacher(context, seat) {
     setText(wide, t(on ? "room.project_end" : "room.project"));
     const { dataset } = document.documentElement;
     const type = actions.get().type;
-    if (on) dataset.type = "projector";
-    else if (typeBefore === "large") dataset.type = typeBefore;
-    else delete dataset.type;
+    if (on) Object.assign(dataset, { type: "large", projector: "" });
+    else delete dataset.projector;
+    if (!on && typeBefore !== "large") delete dataset.type;
     if (on) typeBefore = type;
     actions.set({ type: on ? "large" : typeBefore }); // what is drawn has larger letters: it is drawn anew
   }

@@ -176,6 +176,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {string} font  the family
  * @property {PlaceName|null} place  the open one @property {(place: PlaceName) => string} placeName
  * @property {number} type  how much larger than usual letters are
+ * @property {number} least  the smallest letter, in pixels
  * @property {Name[][]} names  of each band's tokens @property {string[]} wrote  by the rows of the first
  * @property {Name[]|null} writtenLabels  instead of its names, where there is no space for both
  * @property {(band: Band, layer: number, narrow: boolean) => string} title  of a layer

@@ -3,6 +3,7 @@
 import { cutToWidth } from "../../model/labels.js";
 import { shownPhoto } from "../../ui/patch_picture.js";
 import { LABEL_GAP } from "../layout/bands.js";
+import { LABEL_SIZE, textSize } from "../style.js";
 import { wroteText } from "../words/names.js";
 
 /**
@@ -12,9 +13,9 @@ import { wroteText } from "../words/names.js";
  * @import { Pen, PictureStyle } from "./scene.js"
  */
 
-/** Sets size, colour and alignment of what is written next. @param {Pen} pen @param {PictureStyle} style @param {{size: number, colour: string, align?: CanvasTextAlign, bold?: boolean}} style */
-export function write(pen, { font, type }, { size, colour, align = "left", bold = false }) {
-  pen.font = `${bold ? 700 : 500} ${size * type}px ${font}`;
+/** Sets size, colour and alignment of what is written next. @param {Pen} pen @param {PictureStyle} style @param {{size: number, colour: string, align?: CanvasTextAlign, bold?: boolean}} face */
+export function write(pen, style, { size, colour, align = "left", bold = false }) {
+  pen.font = `${bold ? 700 : 500} ${textSize(style, size)}px ${style.font}`;
   pen.textAlign = align;
   pen.fillStyle = colour;
 }
@@ -112,8 +113,11 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
 
 // The labels of rows: tokens, and what they wrote.
 
-/** The size of a row's label, and the smallest that can be read. */
-const [LABEL, LEAST] = [15, 12];
+/** The smallest label that can be read. */
+const LEAST = 12;
+
+/** On a projector the number of a token is as large as the token: it stands lower. */
+const NTH_BELOW = 7;
 
 /** @param {Pen} pen @param {Band} band @param {{names: Name[], wrote: string[]}} words @param {PictureStyle} style */
 export function drawLabels(pen, { rows, labelled, wrote: aside, columns, chosen }, { names, wrote }, style) {
@@ -126,7 +130,7 @@ export function drawLabels(pen, { rows, labelled, wrote: aside, columns, chosen 
       pen.fillText(fittingText(pen, style.folded(row.to - row.from), right - 2), right, y);
       continue;
     }
-    const size = Math.max(LEAST, Math.min(LABEL, row.height / style.type - 2)); // neighbours do not touch
+    const size = Math.max(LEAST, Math.min(LABEL_SIZE, row.height / style.type - 2)); // neighbours do not touch
     const on = row.from === chosen;
     drawName(pen, names[row.from], { right: right - aside, y, size }, on, style);
     write(pen, style, { size: 13, colour: on ? style.colours.q : style.colours.dim, bold: on });
@@ -141,7 +145,7 @@ function drawName(pen, { word, nth, patch }, { right, y, size }, on, style) {
   let end = right;
   if (nth !== null) {
     write(pen, style, { size: size - 4, ...face });
-    pen.fillText(String(nth), end, y + 2);
+    pen.fillText(String(nth), end, y + (style.least ? NTH_BELOW : 2));
     end -= pen.measureText(String(nth)).width;
   }
   write(pen, style, { size, ...face });

@@ -113,13 +113,14 @@ export function bandsOf(rolled, row, frame, above) {
     mostPitch,
     large = false,
     waits = false,
+    labelPitch = LABEL_PITCH * type,
   } = frame;
   const peaks = rolled.map(peaksOf);
   const folds = rolled.map((_, i) => foldsOf(peaks[i], i === 0 ? row : null, unfolded?.[i]));
   const count = folds.flat().length;
   const title = (strip ? TITLE_OF_STRIP : TITLE) * type;
   const enough = LABELLED_PITCH * type * Math.min(1, ALL_LABELS / count);
-  const named = count > ALL_LABELS ? LEAST_PITCH : LABEL_PITCH * type; // each has its name, in a low window, too
+  const named = count > ALL_LABELS ? LEAST_PITCH : labelPitch; // each has its name, in a low window, too
   const least = large ? 0 : Math.max(named, Math.min(enough, (Math.min(most, ENOUGH) - fat) / count));
   const folded = waits && rolled.some(({ river }) => river.tokens > ALL_ROWS);
   const fitting = folded
@@ -135,11 +136,11 @@ export function bandsOf(rolled, row, frame, above) {
     const chosen = i === 0 ? row : null;
     const rows = rowsOf(folds[i], { top, pitch: away ? 0 : pitch, chosen, thick: away ? 0 : fat });
     const last = rows[rows.length - 1];
-    const fits = pitch + 0.01 >= LABEL_PITCH * type;
-    const apart = fits ? pitch - 0.01 : (count > ALL_LABELS ? LABELLED_PITCH : LABEL_PITCH) * type;
+    const fits = pitch + 0.01 >= labelPitch;
+    const apart = fits ? pitch - 0.01 : count > ALL_LABELS ? Math.max(labelPitch, LABELLED_PITCH * type) : labelPitch;
     const labelled =
       strip || folded
-        ? rowsNamed(rows, namedIn(frame, side, chosen), LABEL_PITCH * type)
+        ? rowsNamed(rows, namedIn(frame, side, chosen), labelPitch)
         : labelledRows(away ? [] : rows, peaks[i], chosen, apart);
     const bottom = last.y + last.height / 2;
     const band = { stack, side, rows, index: rowIndex(folds[i]), labelled, chosen, columns: columns[i], top, bottom };

@@ -4,7 +4,7 @@ import { widthOf } from "../../chart/theme.js";
 import { nameText } from "../../model/labels.js";
 import { t } from "../../ui/i18n.js";
 import { isDeep, isLarge } from "../facts.js";
-import { currentStyle } from "../style.js";
+import { currentStyle, textSize } from "../style.js";
 import { headWordsOf, layerTitle, lensTitleOf, writtenLabels, wroteOf, wroteText } from "../words/names.js";
 import { LABEL_GAP } from "./bands.js";
 import { headsOf } from "./heads.js";
@@ -64,12 +64,12 @@ const [BAR, LEGEND] = [60, 34];
 /** @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {Frame} */
 export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen, has, start }, width, { unfolded }) {
   const phone = width < PHONE;
-  const { type } = currentStyle(canvas);
+  const { type, least } = currentStyle(canvas);
   const opened = facts.rolled.map(({ river: { stack } }) =>
     [...unfolded].filter((one) => one.startsWith(`${stack} `)).map((one) => Number(one.slice(stack.length + 1))),
   );
   const last = facts.rolled[0].river.layers - 1;
-  const bare = heads === NONE;
+  const bare = heads === NONE || least > 0; // on a projector the river is the one picture
   const right =
     RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type + moreFor(canvas, bars, phone ? 0 : width < NARROW ? 1 : 2);
   const weight = whole ? 500 : 700; // in the strip one is bold
@@ -107,6 +107,7 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     titles,
     large: isLarge(facts.rolled),
     waits: facts.waits,
+    labelPitch: least ? least + 2 : undefined,
     mostPitch: start || (inLesson && !phone) ? START_PITCH : undefined,
     unfolded: opened,
     most,
@@ -172,8 +173,8 @@ function moreFor(canvas, [first], size) {
 
 /** The widest of some texts. @param {HTMLCanvasElement} canvas @param {number} [weight] @returns {(texts: string[], size: number) => number} */
 function measureOn(canvas, weight = 700) {
-  const { type } = currentStyle(canvas);
-  return (texts, size) => Math.max(0, ...texts.map((text) => widthOf(text, size * type, "--font", weight)));
+  const style = currentStyle(canvas);
+  return (texts, size) => Math.max(0, ...texts.map((text) => widthOf(text, textSize(style, size), "--font", weight)));
 }
 
 /** Whether a word stays in one line: Japanese breaks anywhere. @param {string} word */

@@ -80,6 +80,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  *   `x`, or begins there
  * @typedef {Object} Frame  what there is room for
  * @property {number} [mostPitch]  how far its rows may be apart
+ * @property {number} [labelPitch]  how far apart two labels are at least
  * @property {number} [strip]  the height of the strip, if it is one
  * @property {Open|null} [lit] @property {(Edge & {keys: SideName})|null} [chosen]
  * @property {Partial<Record<PlaceName, number>>} [places]  the widths of the words of the places that the model has
