@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 from chumoku.model.block import Block, LayerNorm, PreNormResidual
 from chumoku.model.cache import Cache
 from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import Description
 from chumoku.model.mechanisms.caches import History
 from chumoku.model.mechanisms.softmax import MultiHeadAttention
 from chumoku.model.positions import POSITIONS, LearnedPositions, SinusoidalPositions
@@ -44,9 +46,10 @@ class FusedStep:
     GPT with softmax attention."""
 
     def __init__(self, model: DecoderOnly, layers: list[GptLayer], final_norm: Affine) -> None:
-        self.model, self.layers, self.final_norm = model, layers, final_norm
+        self.config, self.layers, self.final_norm = model.config, layers, final_norm
         self.eps, self.width = model.config.layer_norm_eps, (model.config.d_model,)
         self.embedding, self.places = model.table.weight, position_table(model)
+        self.unembedding = model.unembedding.weight.T
         self.scale = torch.tensor(1 / math.sqrt(model.config.d_head), device=self.embedding.device)
 
     def __call__(
@@ -54,7 +57,7 @@ class FusedStep:
     ) -> tuple[Tensor, list[dict[str, Tensor]]]:
         """The logits [text vocab] of the next tokens and, for each text, the weights [head 1 key] of the layers that
         `names` asks for. In inference mode; every cache has keys, and keeps all."""
-        heads, d_model = self.model.config.n_head, self.model.config.d_model
+        heads, d_model = self.config.n_head, self.config.d_model
         kept: list[dict[str, Tensor]] = [{} for _ in ids]
         x = torch.stack([self.embed(id, cache.positions) for id, cache in zip(ids, caches, strict=True)])
         for n, layer in enumerate(self.layers):
@@ -70,12 +73,12 @@ class FusedStep:
                     weights[layer.pattern] = pattern.cpu()
             add_product(x, torch.stack(mixed), layer.o)
             add_product(x, product(self.norm(x, layer.norm_2), layer.w_1).clamp_min_(0), layer.w_2)
-        return torch.mm(self.norm(x, self.final_norm), self.model.unembedding.weight.T), kept
+        return torch.mm(self.norm(x, self.final_norm), self.unembedding), kept
 
     def embed(self, id: int, position: int) -> Tensor:
         """E[id] + position: [d_model]."""
         row = self.embedding[id]
-        if self.model.config.scale_embeddings:  # Vaswani et al. 2017, section 3.4
+        if self.config.scale_embeddings:  # Vaswani et al. 2017, section 3.4
             row = row * math.sqrt(len(row))
         return row if self.places is None else row + self.places[position]
 
@@ -113,14 +116,26 @@ def matrix(linear: nn.Linear) -> Affine:
 def fused_step(checkpoint: Checkpoint, names: Collection[str]) -> FusedStep | None:
     """None: the model has other sublayers, or `names` asks for more than weights."""
     model = checkpoint.model
-    if type(model) is not DecoderOnly or model.training or type(model.final_norm) is not LayerNorm:
+    if type(model) is not DecoderOnly or model.training:
         return None
-    if type(model.token_embedding) is not nn.Embedding or type(model.positions) not in POSITIONS.values():
+    if model not in READY:
+        READY[model] = written_out(checkpoint.description, model)
+    found = READY[model]
+    return found if found and set(names) <= {layer.pattern for layer in found.layers} else None
+
+
+READY: WeakKeyDictionary[DecoderOnly, FusedStep | None] = WeakKeyDictionary()
+"""By model, as long as it is loaded: each request asks for its step."""
+
+
+def written_out(description: Description, model: DecoderOnly) -> FusedStep | None:
+    """A loaded model's step; None if its sublayers are others."""
+    if type(model.final_norm) is not LayerNorm or type(model.token_embedding) is not nn.Embedding:
         return None
-    taps = checkpoint.description.attentions[0].roles.get("pattern")
+    taps = description.attentions[0].roles.get("pattern")
     layers = [layer_of(block, tap) for block, tap in zip(model.layers, taps.taps if taps else (), strict=bool(taps))]
     found = [layer for layer in layers if layer is not None]
-    complete = len(found) == len(model.layers) and set(names) <= {layer.pattern for layer in found}
+    complete = len(found) == len(model.layers) and type(model.positions) in POSITIONS.values()
     return FusedStep(model, found, gain(model.final_norm)) if complete else None
 
 

@@ -153,6 +153,13 @@ def likeliest(p: Tensor, n: int) -> Tensor:
     return torch.from_numpy(ranking(p.numpy(), n))
 
 
+def most_likely(logits: Tensor, banned: Sequence[int] = ()) -> int:
+    """The id of the largest of logits [vocab] that is not banned; ties go to the lower id."""
+    row = logits.detach().cpu().numpy().copy()
+    row[list(banned)] = -np.inf
+    return int(row.argmax())
+
+
 def ranking(p: Array, n: int) -> Array:
     if n > len(p) // 2:
         return np.argsort(-p, kind="stable")[:n]

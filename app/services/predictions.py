@@ -11,7 +11,7 @@ from chumoku.app.api.requests import Predict
 from chumoku.app.api.schema import LONGEST_TEXT, Sampling
 from chumoku.app.errors import AppError, check_index
 from chumoku.app.services import tokens
-from chumoku.model.sampling import FILTERS, Distribution, SamplingSettings, distribution, likeliest
+from chumoku.model.sampling import FILTERS, Distribution, SamplingSettings, distribution, likeliest, most_likely
 from chumoku.model.stopping import check
 from chumoku.model.traceable import TraceableModel, TraceableTokenizer
 
@@ -69,7 +69,7 @@ def first(traceable: TraceableModel, logits: Tensor) -> int:
     """The model's first choice: a token that can be sampled, or a class; logits [vocab] or [class]."""
     if traceable.description.classes:
         return int(logits.argmax())
-    return int(likeliest(distribution(logits, SamplingSettings(), traceable.tokenizer.never_sampled).before, 1)[0])
+    return most_likely(logits, traceable.tokenizer.never_sampled)
 
 
 def check_positions(request: Predict | None, seq_len: int) -> None:

@@ -74,11 +74,12 @@ def head_writes(
     weights, values = cast(SeparatesKeys, MECHANISMS[about.kind]).key_contributions(of)
     written = values[head] if values.dim() == 3 else values[head, row]  # key d_model, before the weight
     at_row = {tap: run.tensors[tap][row].double() for tap in inputs}
-    w_u = unembedding(checkpoint)[0].double().cpu()
-    place = sublayer(stack, attention, layer)
-    reads = WalkBack(weights_of(checkpoint), at_row, w_u, w_u[answer]).all_through(place)  # answer d_model
-    logits = written @ reads.T  # key answer
-    return HeadWrites(row, answer, weights[head, row] * logits[:, answer], favoured(weights_of(checkpoint), logits, k))
+    w_u, answers = unembedding(checkpoint)[0], weights_of(checkpoint)
+    w_answer = w_u[answer].double().cpu()
+    read = WalkBack(answers, at_row, w_u, w_answer).as_read(written, sublayer(stack, attention, layer))  # key d_model
+    # All answers in float32, which ranks them: W_U in float64 would take longer than the forward pass.
+    logits = (read.to(w_u) @ w_u.T).cpu()  # key answer
+    return HeadWrites(row, answer, weights[head, row] * (read @ w_answer), favoured(answers, logits, k))
 
 
 def sublayer(stack: Stack, attention: str, layer: int) -> AttentionSublayer:

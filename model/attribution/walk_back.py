@@ -137,8 +137,8 @@ class WalkBack:
         written = self.parameter(part.parameters["w_2"]) * post  # d_model d_ff
         values, lengths = g @ written, written.norm(dim=0)  # d_ff
         order = lengths.topk(min(LISTED_UNITS, len(post))).indices
-        reads = self.all_through(part)  # answer d_model
-        favours = favoured(self.weights, written[:, order].T @ reads.T, FAVOURED).tolist()  # unit k
+        logits = self.as_read(written[:, order].T, part) @ self.w_u.T  # unit answer
+        favours = favoured(self.weights, logits, FAVOURED).tolist()  # unit k
         listed = [
             UnitTerm(unit, float(post[unit]), float(lengths[unit]), float(values[unit]), best)
             for unit, best in zip(order.tolist(), favours, strict=True)
@@ -147,16 +147,29 @@ class WalkBack:
 
     def all_through(self, split: FfnSublayer | AttentionSublayer) -> Tensor:
         """The directions in which all answers read what a sublayer writes, [answer d_model]."""
-        stack, reads = self.description.readout, self.w_u
-        if stack.final_norm is not None:
-            reads = self.back_over(stack.final_norm, reads)
+        reads = self.w_u
+        for norm in self.norms_after(split):
+            reads = self.back_over(norm, reads)
+        return reads
+
+    def as_read(self, written: Tensor, split: FfnSublayer | AttentionSublayer) -> Tensor:
+        """What the unembedding reads of vectors [.. d_model] that a sublayer writes: `all_through` from the other end,
+        for vectors that are fewer than the answers."""
+        for norm in reversed(self.norms_after(split)):
+            centred = written - written.mean(-1, keepdim=True) if norm.kind == "layer_norm" else written
+            written = centred * self.slope(norm)
+        return written
+
+    def norms_after(self, split: FfnSublayer | AttentionSublayer) -> list[Norm]:
+        """The norms that what a sublayer writes goes through, from the answers back."""
+        stack = self.description.readout
+        found = [] if stack.final_norm is None else [stack.final_norm]
         for part in reversed(stack.sublayers):
-            place = part.norm.place if part.norm else None
-            if part.norm and (place == "post" or (place == "res-post" and part == split)):
-                reads = self.back_over(part.norm, reads)
+            if part.norm and (part.norm.place == "post" or (part.norm.place == "res-post" and part == split)):
+                found.append(part.norm)
             if part == split:
                 break
-        return reads
+        return found
 
     def attention(self, part: AttentionSublayer, g: Tensor) -> None:
         """The terms of what the heads of an attention wrote, projected onto g."""
@@ -190,17 +203,20 @@ class WalkBack:
 
     def back_over(self, norm: Norm, g: Tensor) -> Tensor:
         """In which directions g [.. d_model] reads what the norm reads."""
+        read = g * self.slope(norm)
+        return read - read.mean(-1, keepdim=True) if norm.kind == "layer_norm" else read
+
+    def slope(self, norm: Norm) -> Tensor:
+        """By what a norm multiplies what it has centred: γ · scale [d_model]."""
         x, gain = self.at_row[norm.roles["input"].tap], self.parameter(norm.parameters["gain"])
-        centred = norm.kind == "layer_norm"
-        x = x - x.mean() if centred else x
+        x = x - x.mean() if norm.kind == "layer_norm" else x
         scale = 1 / (x.square().mean() + norm.eps).sqrt()
         out = self.at_row.get(norm.roles["out"].tap)
         if out is not None:  # edited: as frozen in another run
             hat, shown = x * gain, out - self.parameter(norm.parameters["bias"]) if "bias" in norm.parameters else out
             scale = hat.new_zeros(()) if self.is_off(norm) else shown @ hat / (hat @ hat)
         self.scales[norm.module] = float(scale)
-        read = g * gain * scale
-        return read - read.mean(-1, keepdim=True) if centred else read
+        return gain * scale
 
     def add(self, place: Component, x: Tensor, g: Tensor | None = None, keys: list[float] | None = None) -> None:
         """The term x·g of x [d_model], with `self.g` by default."""

@@ -11,7 +11,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from chumoku.model.sampling import Distribution, SamplingSettings, distribution, draw, endings, likeliest, uniform
+from chumoku.model.sampling import (
+    Distribution,
+    SamplingSettings,
+    distribution,
+    draw,
+    endings,
+    likeliest,
+    most_likely,
+    uniform,
+)
 from tests.model.helpers import close, randn
 
 # Halves up to 15 give many ties. Millionths up to 30 give none, not even by rounding.
@@ -179,6 +188,13 @@ def test_u_depends_on_seed_and_index_alone() -> None:
     assert uniform(7, 3) == 0.9750335537195014, "a shared link must replay the same text after an upgrade too"
     for place in [(0, 0), (7, 255), (2**32 - 1, 2**32 - 1), (2**32, 5), (5, 2**32), (2**53, 2**40)]:
         assert uniform(*place) == np.random.default_rng(place).random()
+
+
+@given(logits=some_logits, banned=st.sets(st.integers(0, 29), max_size=3))
+def test_the_most_likely_is_the_first_candidate(logits: Tensor, banned: set[int]) -> None:
+    never = sorted(id for id in banned if id < len(logits) - 1)
+    before = distribution(logits, SamplingSettings(), never).before
+    assert most_likely(logits, never) == int(likeliest(before, 1)[0])
 
 
 def test_entropy_is_in_bits() -> None:
