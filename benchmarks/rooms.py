@@ -127,7 +127,7 @@ async def following(client: httpx.AsyncClient) -> list[Row]:
     answers = await asyncio.gather(*(client.post("/api/trace", json=OVERVIEW | sentence) for _ in range(FOLLOWERS)))
     computed = await jobs(client) - before
     asked = [await client.post(one["path"], json=one["body"] | sentence) for one in (DETAIL, WRITES, HEADS)]
-    sizes = [len(answer.raise_for_status().content) for answer in [answers[0], *asked]]
+    sizes = [answer.raise_for_status().num_bytes_downloaded for answer in [answers[0], *asked]]
     overview, *others = (f"{size / 1000:.0f}" for size in sizes)
     note = f"overview {overview}, open head {others[0]}, what it writes {others[1]}, labels of all heads {others[2]}"
     return [

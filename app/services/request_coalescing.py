@@ -25,13 +25,14 @@ from chumoku.model.traceable import TraceableModel
 @dataclass(frozen=True)
 class Answer:
     """A response body, and the seconds that the model and the encoding took. `etag`: the hash under which it is
-    cached."""
+    cached. `packed`: whether the body is gzipped."""
 
     body: bytes | bytearray
     n_tokens: int | None = None
     model_seconds: float = 0.0
     encode_seconds: float = 0.0
     etag: str | None = None
+    packed: bool = False
 
 
 def etag_of(fingerprint: str | None, question: str) -> str | None:

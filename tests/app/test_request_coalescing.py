@@ -268,9 +268,27 @@ async def test_what_is_kept_is_what_is_computed(folder: Path, path: str, more: d
         assert second.headers["server-timing"] == 'cache;desc="kept"'
         seen = await metrics(keeping)
         assert [seen[f'chumoku_answer_lookups_total{{found="{how}"}}'] for how in ("none", "kept")] == [1, 1]
-        assert len(first.content) <= seen["chumoku_kept_answer_bytes"] <= len(first.content) + 2000
+        sent = first.num_bytes_downloaded
+        assert sent <= seen["chumoku_kept_answer_bytes"] <= sent + 2000
         again = await forgetting.post(path, json=request)
         assert again.headers["server-timing"] != 'cache;desc="kept"'
+
+
+async def test_long_json_is_packed_for_who_unpacks_it(folder: Path) -> None:
+    """The labels of all heads: a class downloads them for every sentence."""
+    request = {"text": "a b c a b c"}
+    async with app_of(folder) as client:
+        packed = await client.post("/api/explain/heads", json=request)
+        plain = await client.post("/api/explain/heads", json=request, headers={"accept-encoding": "identity"})
+        short = await client.post("/api/explain/route", json=request)
+        tensors = await client.post("/api/trace", json=request | {"want": ["logits"]})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) == packed.num_bytes_downloaded < len(packed.content) / 3
+    assert packed.content == plain.content
+    assert plain.headers["server-timing"] == 'cache;desc="kept"'
+    for one in (plain, short, tensors):
+        assert "content-encoding" not in one.headers
+        assert one.num_bytes_downloaded == len(one.content)
 
 
 def without_seconds(answer: Response) -> Any:
