@@ -234,3 +234,6 @@ class WeightsRequest(ModelRequest):
     rows: Indices | None = Field(
         default=None, description="Only these indices of the first dimension, in this order.", examples=[[0, 1]]
     )
+    columns: Indices | None = Field(
+        default=None, description="Only these of the second: of W_O, say, those of one head.", examples=[[0, 1]]
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from math import prod
 from typing import Any
 
 import torch
@@ -138,13 +139,14 @@ FLOAT32 = 4
 def weights_answer(traceable: TraceableModel, request: WeightsRequest, reserve: Reserve) -> bytearray:
     """The parameters that `want` names, in the model's order, a tied one under each of its names.
 
-    Raises `unknown_weight` listing the known ones, `bad_row`, and `too_large`.
+    Raises `unknown_weight` listing the known ones, `bad_row`, `bad_column`, and `too_large`.
     """
     there = traceable.about.weights
     chosen = traceable.weights(wanted_weights(request.want, list(there)))
-    check_rows(chosen, request.rows)
-    reserve(size_of(chosen, request.rows))
-    arrays = {name: wire.convert(name, rows_of(x, request.rows), "float32") for name, x in chosen.items()}
+    for dim, indices in enumerate((request.rows, request.columns)):
+        check_indices(chosen, dim, indices or [])
+    reserve(size_of(chosen, request))
+    arrays = {name: wire.convert(name, part_of(x, request), "float32") for name, x in chosen.items()}
     dims = {name: there[name].dims for name in chosen}
     return wire.encode(arrays, {"model": traceable.name, "dims": dims})
 
@@ -158,21 +160,34 @@ def wanted_weights(patterns: list[str], known: list[str]) -> list[str]:
     return match_names(patterns, known)
 
 
-def check_rows(chosen: Mapping[str, Tensor], rows: list[int] | None) -> None:
-    """Raise `bad_row` for a row that one of the parameters does not have."""
-    shortest = min(chosen, key=lambda name: len(chosen[name]))
-    last = len(chosen[shortest]) - 1
-    for index, row in enumerate(rows or []):
-        if row > last:
-            message = f"{shortest!r} has no row {row}: its rows run from 0 to {last}."
-            raise AppError("bad_row", message, f"Use a row from 0 to {last}.", where=f"rows[{index}]", got=row,
-                           limit=last)  # fmt: skip
+def check_indices(chosen: Mapping[str, Tensor], dim: int, indices: list[int]) -> None:
+    """Raise `bad_row` or `bad_column` for an index that one of the parameters does not have."""
+    word = ("row", "column")[dim]
+    sizes = {name: x.shape[dim] if dim < x.dim() else 0 for name, x in chosen.items()}
+    shortest = min(sizes, key=sizes.__getitem__)
+    last = sizes[shortest] - 1
+    for at, index in enumerate(indices):
+        if index > last:
+            has = f"its {word}s run from 0 to {last}" if last >= 0 else f"it has no {word}s"
+            hint = f"Use a {word} from 0 to {last}." if last >= 0 else f"Ask for it without {word}s."
+            message = f"{shortest!r} has no {word} {index}: {has}."
+            raise AppError(f"bad_{word}", message, hint, where=f"{word}s[{at}]", got=index, limit=max(0, last))
 
 
-def size_of(chosen: Mapping[str, Tensor], rows: list[int] | None) -> Size:
-    numbers = sum(x.numel() if rows is None else x.numel() // len(x) * len(rows) for x in chosen.values())
-    return Size(FLOAT32 * numbers + 300 * len(chosen), "Ask for fewer names at once, or for some rows.", "want")
+def size_of(chosen: Mapping[str, Tensor], request: WeightsRequest) -> Size:
+    def numbers(x: Tensor) -> int:
+        kept = [*x.shape]
+        for dim, indices in enumerate((request.rows, request.columns)):
+            if indices is not None:
+                kept[dim] = len(indices)
+        return prod(kept)
+
+    total = sum(numbers(x) for x in chosen.values())
+    return Size(FLOAT32 * total + 300 * len(chosen), "Ask for fewer names at once, or for some rows.", "want")
 
 
-def rows_of(x: Tensor, rows: list[int] | None) -> Tensor:
-    return x if rows is None else x[torch.tensor(rows, device=x.device)]
+def part_of(x: Tensor, request: WeightsRequest) -> Tensor:
+    for dim, indices in enumerate((request.rows, request.columns)):
+        if indices is not None:
+            x = x.index_select(dim, torch.tensor(indices, device=x.device))
+    return x

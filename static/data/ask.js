@@ -191,7 +191,7 @@ const coming = memo(() => new Map());
 /**
  * The bag called `key`, with all of `names`. Requests only what is missing.
  * @param {ReturnType<typeof createLru<Bag>>} bags @param {string} key @param {string[]} names
- * @param {(want: string[]) => Promise<Decoded>} asked
+ * @param {(want: string[]) => Promise<Pick<Decoded, "tensors">>} asked
  */
 export async function fill(bags, key, names, asked) {
   const bag = bags.get(key) ?? new Map();

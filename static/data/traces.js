@@ -3,6 +3,7 @@
 import { isTrained } from "../model/compare/runs.js";
 import { attentionOf, attentionsOf, overviewOf, tapOf } from "../model/description.js";
 import { maskEdited } from "../model/interventions.js";
+import { partNamed } from "../model/taps.js";
 import { createAsker, createLru, fill } from "./ask.js";
 import { answerRequest, QUESTION_PATHS, QUESTIONS } from "./explain.js";
 import { grow } from "./grow.js";
@@ -60,6 +61,8 @@ const KEPT = {
   tensors_before: 4,
   soon_tensors: 1, // prefetched
   soon_parameters: 1,
+  parameters_part: 1, // all are kept with their model
+  soon_parameters_part: 1,
   rows: 16, // of 20 tokens 20 KB
   ...Object.fromEntries(Object.keys(QUESTIONS).map((what) => [`explain_${what}`, 8])),
 };
@@ -102,6 +105,11 @@ const tensorCalled =
   (name) =>
   (/** @type {Decoded} */ { tensors }) =>
     tensors[name];
+
+/** A part of a tensor, under the name that means the part. @param {string} as @param {string} name */
+const partCalled =
+  (as, name) =>
+  (/** @type {Decoded} */ { tensors }) => ({ tensors: { [as]: tensors[name] } });
 
 /**
  * @param {Pick<typeof import("./api.js"), "trace"|"tokenize"|"weights"|"explain">} api
@@ -250,11 +258,20 @@ export function createTraces(api, { modelNamed, onWait }) {
       fill(runs, keyOf(state), names, (want) => ask(kind, { ...requestOf(state), want, dtype: "float32" }, whole)),
 
     /**
-     * Any of the model's parameters, by name.
+     * Any of the model's parameters, or of their columns, by name.
      * @param {State} state @param {string[]} names @param {"parameters"|"soon_parameters"} [kind]
      */
     parameters: ({ model }, names, kind = "parameters") =>
-      fill(models, model ?? "", names, (want) => ask(kind, { model, want }, whole, api.weights)),
+      fill(models, model ?? "", names, async (missing) => {
+        const want = missing.filter((one) => !partNamed(one));
+        const parts = missing.filter(partNamed).map((as) => {
+          const { name, columns } = /** @type {NonNullable<ReturnType<typeof partNamed>>} */ (partNamed(as));
+          return ask(`${kind}_part`, { model, want: [name], columns }, partCalled(as, name), api.weights);
+        });
+        const rest = want.length ? [ask(kind, { model, want }, whole, api.weights)] : [];
+        const answers = await Promise.all([...rest, ...parts]);
+        return { tensors: Object.assign({}, ...answers.map(({ tensors }) => tensors)) };
+      }),
 
     /** Some rows of one parameter. @param {State} state @param {string} name @param {number[]} rows */
     rows: ({ model }, name, rows) => ask("rows", { model, want: [name], rows }, tensorCalled(name), api.weights),

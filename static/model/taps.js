@@ -18,6 +18,17 @@ export const tensorNeeds = (...taps) => taps.map((tap) => `tensor:${tap}`);
 /** The needs of parameters; null or undefined: the model has none. @param {...(string|null|undefined)} names */
 export const parameterNeeds = (...names) => names.filter(Boolean).map((name) => `weight:${name}`);
 
+/** Some columns of a parameter, by a name of their own: "a.weight[:,8:16]". @param {string} name @param {number} from @param {number} to */
+export const columnsOf = (name, from, to) => `${name}[:,${from}:${to}]`;
+
+/** The parameter and the columns that such a name means; null: it means a whole parameter. @param {string} name @returns {{name: string, columns: number[]}|null} */
+export function partNamed(name) {
+  const found = /^(.+)\[:,(\d+):(\d+)\]$/.exec(name);
+  if (!found) return null;
+  const [from, to] = [Number(found[2]), Number(found[3])];
+  return { name: found[1], columns: Array.from({ length: to - from }, (_, i) => from + i) };
+}
+
 /** Whether the open attention has all of these roles. @param {string[]} roles @param {Model} model @param {Open} state */
 export function hasRoles(roles, model, { attention }) {
   const open = attentionOf(model, attention);

@@ -44,6 +44,13 @@ async def test_rows(client: AsyncClient, loaded: Library) -> None:
         assert (arrays[name] == parameters[name].numpy()[[1023, 0]]).all()
 
 
+async def test_the_columns_of_one_head(client: AsyncClient, loaded: Library) -> None:
+    name, columns = "layers.1.attn.w_o.weight", list(range(64, 96))
+    arrays, _ = await ask(client, model="stories-gpt", want=[name], rows=[3, 0], columns=columns)
+    whole = opened(loaded, "stories-gpt").model.state_dict()[name].numpy()
+    assert arrays[name].tobytes() == whole[[3, 0]][:, columns].tobytes()
+
+
 async def test_a_model_s_own_page_lists_them(client: AsyncClient, loaded: Library) -> None:
     for line in (await client.get("/api/models")).json()["models"]:
         checkpoint = opened(loaded, line["name"])
@@ -68,6 +75,14 @@ async def test_bad_row(families: AsyncClient) -> None:
     await refused(families, "/api/weights", 422, "invalid_request", want=[])
 
 
+async def test_bad_column(families: AsyncClient) -> None:
+    want = ["layers.0.ffn.w_1.weight", "layers.0.ffn.w_2.weight"]  # 15 columns, and 22
+    error = await refused(families, "/api/weights", 422, "bad_column", want=want, columns=[0, 15])
+    assert (error["where"], error["got"], error["limit"]) == ("columns[1]", 15, 14)
+    error = await refused(families, "/api/weights", 422, "bad_column", want=["layers.0.ffn.w_1.*"], columns=[0])
+    assert "'layers.0.ffn.w_1.bias' has no column 0" in error["message"]
+
+
 async def test_too_large(open_three: Open) -> None:
     matrix = 4 * 15 * 22
     want = ["layers.0.ffn.w_1.weight"]
@@ -76,3 +91,4 @@ async def test_too_large(open_three: Open) -> None:
         assert (error["where"], error["limit"]) == ("want", matrix)
         assert matrix < error["got"] < matrix + 1000
         assert (await ask(client, want=want, rows=list(range(10))))[0]["layers.0.ffn.w_1.weight"].shape == (10, 15)
+        assert (await ask(client, want=want, columns=list(range(10))))[0]["layers.0.ffn.w_1.weight"].shape == (22, 10)

@@ -11,7 +11,7 @@ from tests.browser.helpers import drawn, open_tools, serious
 from tests.browser.shared_page import DEFAULTS, MEDIA, PATIENCE_MS, UNSEEN
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Request
 
 HEAD = "/?model=stories-gpt&view=attention&layer=3&head=4#text=Tom+lost+his+red+car.+Mom+found+the+red"
 Enter = Callable[..., "Page"]
@@ -150,7 +150,13 @@ def test_eight_pupils_follow_explore_vote_hand_in_and_leave(enter: Enter) -> Non
 
 
 def follow(teacher: "Page", pupils: list["Page"]) -> None:
-    """Each opens the head that the teacher opens; no key is in any address."""
+    """Each opens the head that the teacher opens, from at most 60 kB; no key is in any address."""
+    came: list[Request] = []
+
+    def finished(request: "Request") -> None:
+        came.append(request)
+
+    pupils[1].on("requestfinished", finished)
     teacher.get_by_test_id("room-open").click()
     teacher.get_by_test_id("all-heads").click()
     teacher.get_by_test_id("head").nth(5 * 8 + 2).click()
@@ -158,6 +164,8 @@ def follow(teacher: "Page", pupils: list["Page"]) -> None:
         expect(pupil.locator(".opened h1")).to_contain_text("Layer 5 · Head 2")
         assert "room" not in pupil.url
     assert "room" not in teacher.url
+    drawn(pupils[1])
+    assert 10_000 < sum(one.sizes()["responseBodySize"] for one in came) <= 60_000
 
 
 def explore(teacher: "Page", pupils: list["Page"]) -> None:

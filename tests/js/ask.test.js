@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { createAsker, retrying } from "../../static/data/ask.js";
 import { createTypist } from "../../static/data/loader.js";
 import { createTraces } from "../../static/data/traces.js";
+import { columnsOf } from "../../static/model/taps.js";
 import { DEFAULTS } from "../../static/state/store.js";
 
 const whole = (answer) => answer;
@@ -135,4 +136,29 @@ test("what comes after the text comes with its picture", async () => {
   assert.equal(asked[2].predict, undefined, "another row is shown, and whether the text has it is not known");
   await traces.overview({ ...state, query: 1, ids: [4, 5, 6] });
   assert.deepEqual(asked[3].predict.positions, [1]);
+});
+
+test("of W_O only the open head's columns are asked for, once", async () => {
+  /** @type {any[]} */
+  const asked = [];
+  const api = {
+    weights: async (/** @type {any} */ request) => {
+      asked.push(request);
+      const { want, columns } = request;
+      return { tensors: Object.fromEntries(want.map((/** @type {string} */ one) => [one, columns ?? "whole"])) };
+    },
+  };
+  const traces = createTraces(/** @type {any} */ (api), { modelNamed: () => MODEL });
+  const state = { ...DEFAULTS, model: "m" };
+  const [first, second] = [columnsOf("w_o", 0, 2), columnsOf("w_o", 2, 4)];
+  const both = await traces.parameters(state, ["gain", first]);
+  assert.deepEqual([both.get("gain"), both.get(first)], ["whole", [0, 1]]);
+  const bag = await traces.parameters(state, ["gain", first, second]);
+  assert.deepEqual(bag.get(first), [0, 1]);
+  assert.deepEqual(bag.get(second), [2, 3]);
+  assert.deepEqual(asked, [
+    { model: "m", want: ["w_o"], columns: [0, 1] },
+    { model: "m", want: ["gain"] },
+    { model: "m", want: ["w_o"], columns: [2, 3] },
+  ]);
 });

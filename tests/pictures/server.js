@@ -36,6 +36,16 @@ const keyOf = (value) =>
     one && typeof one === "object" && !Array.isArray(one) ? Object.fromEntries(Object.entries(one).sort()) : one,
   );
 
+/** These columns of a matrix. @param {Tensor} matrix @param {number[]|null} columns @returns {Tensor} */
+function columnsOf(matrix, columns) {
+  if (!columns) return matrix;
+  const [n, width] = matrix.shape;
+  const data = new Float32Array(n * columns.length);
+  for (let row = 0; row < n; row++)
+    for (const [at, column] of columns.entries()) data[row * columns.length + at] = matrix.data[row * width + column];
+  return { ...matrix, shape: [n, columns.length], data };
+}
+
 /** What was asked of one model, mostly about one sentence. @param {string} name @param {string|null} [upstream]  the address of a server */
 export function createServer(name, upstream = null) {
   const file = new URL(`${name}.safetensors.gz`, STORED);
@@ -88,7 +98,7 @@ export function createServer(name, upstream = null) {
   }
 
   /** @param {any} request */
-  async function weights({ model, want, rows }) {
+  async function weights({ model, want, rows, columns = null }) {
     const stored = (/** @type {string} */ one) => `weights/${one}${rows ? `/${rows.join()}` : ""}`;
     const missing = want.filter((/** @type {string} */ one) => !tensors[stored(one)]);
     if (missing.length) {
@@ -99,7 +109,7 @@ export function createServer(name, upstream = null) {
       kept.answers.weights = came.meta;
     }
     return encode(
-      Object.fromEntries(want.map((/** @type {string} */ one) => [one, tensors[stored(one)]])),
+      Object.fromEntries(want.map((/** @type {string} */ one) => [one, columnsOf(tensors[stored(one)], columns)])),
       kept.answers.weights,
     );
   }

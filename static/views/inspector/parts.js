@@ -4,6 +4,7 @@ import { attentionOf, has, identityOf, parameterOf, stackOf, tapOf, wordOf } fro
 import { isKnown } from "../../model/identities.js";
 import { tokenName } from "../../model/labels.js";
 import { featureOf } from "../../model/selection.js";
+import { columnsOf } from "../../model/taps.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { withFormulas } from "../../ui/mathml.js";
@@ -110,8 +111,12 @@ export const at = (index) => h("small", null, String(index));
 
 // The tensors and parameters that the explanations read, known before their code is loaded. No DOM.
 
-/** W_O, which is not in a saved trace: there the step that needs it is left out. @param {State} state @param {Model} model @returns {string|null} */
-export const outputOf = (state, model) => parameterOf(attentionOf(model, state.attention), state.layer, "w_o");
+/** The open head's columns of W_O, which is not in a saved trace: there the step that needs it is left out. @param {State} state @param {Model} model @returns {string|null} */
+export function outputOf({ attention: id, layer, head }, model) {
+  const attention = attentionOf(model, id);
+  const name = parameterOf(attention, layer, "w_o");
+  return name && columnsOf(name, head * attention.d_head, (head + 1) * attention.d_head);
+}
 
 /** The LayerNorms of the open block, and the one after the last block: [word, norm]. @param {State} state @param {Model} model @returns {[string, Norm][]} */
 export function openNorms(state, model) {

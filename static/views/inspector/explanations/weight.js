@@ -92,15 +92,13 @@ export function handedOver(pattern, v, query, key) {
 
 /**
  * ‖x W_O‖ of one head's part x: how far it moves the residual stream, before any LayerNorm.
- * @param {number[]} part  [d_head] @param {Tensor} wO  [d_model d_model], as torch keeps it: [out in]
- * @param {number} head
+ * @param {number[]} part  [d_head] @param {Tensor} wO  the head's columns: [d_model d_head], as torch keeps it: [out in]
  */
-export function moved(part, { shape: [dModel, width], data }, head) {
-  const from = head * part.length;
+export function moved(part, { shape: [dModel, width], data }) {
   let squares = 0;
   for (let out = 0; out < dModel; out++) {
     let one = 0;
-    for (let d = 0; d < part.length; d++) one += part[d] * Number(data[out * width + from + d]);
+    for (let d = 0; d < part.length; d++) one += part[d] * Number(data[out * width + d]);
     squares += one * one;
   }
   return Math.sqrt(squares);
@@ -292,7 +290,7 @@ function drawEffect(parts, trace, state, values, { model }, query, key) {
   });
   const output = outputOf(state, trace.model);
   const wO = output === null ? null : trace.weight(output);
-  const length = wO ? significant(moved(part, wO, state.head)) : null;
+  const length = wO ? significant(moved(part, wO)) : null;
   parts.steps.moves.item.hidden = !wO;
   if (length) drawSentence(parts.steps.moves, movesKey(trace, "inspector.moves"), { value: value(length) });
   const weightName = math(sub(mi("a"), side(mn(query), mo(","), mn(key))));
