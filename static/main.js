@@ -53,7 +53,7 @@ async function start() {
   /** @type {ReturnType<typeof import("./beside.js").createBeside>|null} */
   let second = null;
   const onTrace = () => void second?.follow(store.get());
-  const address = mirrorUrl(store, DECLARED, () => startPatch(examples, models.list, DECLARED));
+  const address = mirrorUrl(store, DECLARED, () => startPatch(examples, models.list, models.first, DECLARED));
   if (kept) address.flush();
   rememberPlace(store, DECLARED, root);
   const page = mount(root, store, {

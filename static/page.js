@@ -7,6 +7,7 @@
  * @property {Actions} actions
  * @property {Frame} frame  the page's own elements
  * @property {any[]} models  the lines of /api/models
+ * @property {string} firstModel  the name of the server's default
  * @property {{name: string, reason: string}[]} problems  the models that are unavailable
  * @property {any} examples  static/examples.json
  * @property {(state: State) => any} modelOf  the model of the shown trace, also of a file
@@ -256,6 +257,7 @@ export function mount(root, store, options) {
     actions,
     frame,
     models: models.list,
+    firstModel: models.first,
     problems: models.problems,
     examples,
     modelOf: traces.model,

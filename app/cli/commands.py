@@ -104,8 +104,8 @@ def write_trace(
 ) -> str:
     """Write every tensor of a sentence and every position's prediction to `out`; returns a line about it.
 
-    The file is an .npz if named so, otherwise safetensors. `sentence`: a request's `input`, or `turns` of a chat, each
-    as ROLE:TEXT; `asked`: its `target`, `masks`, `pad` and `interventions`.
+    The file is an .npz or .html (a page that draws it) if named so, otherwise safetensors. `sentence`: a request's
+    `input`, or `turns` of a chat, each as ROLE:TEXT; `asked`: its `target`, `masks`, `pad` and `interventions`.
     """
     loaded, limit = discovery.open_traceable(model, settings), settings.max_text_chars
     if turns:
@@ -119,7 +119,7 @@ def write_trace(
     count = f"{n}{of_more}" + (f" source and {len(target)} target" if target else "")
     unread = [name for note in tokens.notes(loaded, run, n) if note.get("read") is False for name in note["names"]]
     hint = f"\nread as text: {written(', '.join(unread))}; with --special, as special tokens" if unread else ""
-    return write_run(loaded, run, limit, out, count) + hint
+    return write_run(loaded, run, settings, out, count) + hint
 
 
 def turn_of(spelt: str) -> dict[str, str]:
@@ -135,14 +135,31 @@ def write_trace_of_picture(picture: Path, model: str | None, out: Path, settings
     loaded = discovery.open_traceable(model, settings)
     pixels = pictures.fitted(loaded.about, picture.read_bytes(), settings.upload_pixels)["pixels"]
     run = RunRequest.model_validate({"pixels": pixels, **asked})
-    return write_run(loaded, run, settings.max_text_chars, out, f"{loaded.description.max_seq_len}")
+    return write_run(loaded, run, settings, out, f"{loaded.description.max_seq_len}")
 
 
-def write_run(loaded: TraceableModel, run: RunRequest, limit: int, out: Path, count: str) -> str:
-    """The file, and the line about it."""
-    body = tracing.saved(loaded, run, limit, "npz" if out.suffix == ".npz" else "safetensors")
+def write_run(loaded: TraceableModel, run: RunRequest, settings: Settings, out: Path, count: str) -> str:
+    """The file, and what to do with it."""
+    if out.suffix in PICTURED:
+        return write_document(loaded, run, out, settings, count)
+    body = tracing.saved(loaded, run, settings.max_text_chars, "npz" if out.suffix == ".npz" else "safetensors")
     write_whole(out, body)
-    return f"{out}: {len(loaded.description.taps)} tensors of {count} tokens, {len(body) / 1e6:.1f} MB"
+    about = f"{out}: {len(loaded.description.taps)} tensors of {count} tokens, {len(body) / 1e6:.1f} MB"
+    return f"{about}\nto see them: drop the file onto the page, or write a page of its own with -o {out.stem}.html"
+
+
+PICTURED = (".html", ".htm")
+
+
+def write_document(loaded: TraceableModel, run: RunRequest, out: Path, settings: Settings, count: str) -> str:
+    """The run as the notebook's `show` draws it, in one file for a browser, and the line about it."""
+    from chumoku.app.notebook.model import Trace, model_of
+    from chumoku.app.notebook.show import show
+
+    model = model_of(loaded, settings)
+    document = show(Trace(model, model.file_of(run.model_copy(update={"model": model.name}))))
+    document.save(out)
+    return f"{out}: attention over {count} tokens, {document.nbytes / 1e6:.1f} MB: open it in a browser"
 
 
 def padding(left: int, right: int, *, follow: bool) -> dict[str, Any]:

@@ -33,6 +33,9 @@ Device = Annotated[
     str | None, typer.Option(help="auto, cpu, cuda or mps.", show_default="CHUMOKU_DEVICE, else auto", metavar="NAME")
 ]
 Text = Annotated[str, typer.Argument(help="The sentence.", show_default=False)]
+TraceFile = Annotated[
+    Path, typer.Option("--out", "-o", help="Output: safetensors, .npz, or .html, a page that shows it.")
+]
 TextOrPicture = Annotated[str | None, typer.Argument(help="The sentence.", show_default=False)]
 Picture = Annotated[
     Path | None,

@@ -87,7 +87,7 @@ def serve(
 @cli.command()
 def trace(
     text: opt.TextOrPicture = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Output: safetensors, or .npz.")] = Path("trace.safetensors"),
+    out: opt.TraceFile = Path("trace.safetensors"),
     model: opt.Model = None,
     device: opt.Device = None,
     pair: opt.Pair = None,
@@ -102,11 +102,13 @@ def trace(
     picture: opt.Picture = None,
     special: Annotated[bool, typer.Option("--special", help="Read [MASK] and other special tokens as such.")] = False,
 ) -> None:
-    """Write every tensor of one sentence's forward pass as safetensors, float32.
+    """Write every tensor of one sentence's forward pass as safetensors, float32, or a page that shows its attention.
 
     Tensors are named by their taps; tokens, dimension names and predictions are JSON in the metadata, under `chumoku`.
 
         chumoku trace "Once upon a time" -o once.safetensors
+
+        chumoku trace "Once upon a time" -o once.html
 
         chumoku trace "Once upon a time" --model stories-gpt --no-causal -o both-ways.safetensors
 
@@ -116,9 +118,9 @@ def trace(
 
         chumoku trace "Tom lost his red ball. Mom found the red" --edit knockout:5:9:4 -o knockout.safetensors
 
-        chumoku trace "A man plays." --pair "A man sleeps." --model FOLDER -o pair.safetensors
+        chumoku trace "A man plays." --pair "A man sleeps." --model FOLDER -o pair.html
 
-        chumoku trace --chat "system:Be brief." --chat "user:Hi" --model FOLDER -o chat.safetensors
+        chumoku trace --chat "system:Be brief." --chat "user:Hi" --model FOLDER -o chat.html
 
         chumoku trace --model FOLDER --picture cat.jpg -o cat.safetensors
     """

@@ -58,7 +58,11 @@ def in_memory(model: Any, tokenizer: Any, settings: Settings) -> Model:
         raise ValueError(f"a {kind} needs its tokenizer: chumoku.load(model, tokenizer). Or give a name or a folder.")
     from chumoku.model.traceable.huggingface.in_memory import open_in_memory
 
-    traceable = open_in_memory(model, tokenizer, pick_device(settings.device))
+    return model_of(open_in_memory(model, tokenizer, pick_device(settings.device)), settings)
+
+
+def model_of(traceable: TraceableModel, settings: Settings) -> Model:
+    """One that is open already."""
     return Model(Entry(traceable.about, Path(), None, traceable), traceable, settings)
 
 

@@ -138,7 +138,8 @@ def show(
     theme: Theme | None = None,
     height: int | None = None,
 ) -> Document | Figure:
-    """A trace as a document: the river, or a view of one head (`VIEWS`), in which every head can be opened:
+    """A trace as a document: the river (without one, the weights), or a view of one head (`VIEWS`), in which every head
+    can be opened:
     `show(trace)`, `show(trace, "lines")`. Or weights from anywhere, [layer head query key], over these tokens:
     `show(attentions, tokens)`, `show(attentions, tokens, "lines")`.
 
@@ -150,7 +151,7 @@ def show(
     head or token that does not exist, and for a document above `LARGEST` bytes.
     """
     if isinstance(trace, Trace):
-        view = view or (tokens if isinstance(tokens, str) else None) or ("heads" if static else "river")
+        view = view or (tokens if isinstance(tokens, str) else None) or ("heads" if static else first_view(trace))
     else:
         if tokens is None or isinstance(tokens, str):
             raise ValueError('weights from anywhere need their tokens: chumoku.show(attentions, ["The", " cat"])')
@@ -308,6 +309,12 @@ def check_chosen(trace: Trace, opened: Attention, chosen: Mapping[str, int | Non
     for name, given in chosen.items():
         if given is not None and not (type(given) is int and 0 <= given < bounds[name]):
             raise ValueError(f"{name} {given!r} is not there: {name} is a whole number from 0 to {bounds[name] - 1}")
+
+
+def first_view(trace: Trace) -> str:
+    """The river, or for a model without one the first view that its last attention has."""
+    opened = attention_of(trace, None)
+    return next((name for name in VIEWS if has_view(trace, opened, name)), "river")
 
 
 def has_view(trace: Trace, attention: Attention, view: str) -> bool:

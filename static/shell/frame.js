@@ -186,6 +186,11 @@ export function buildSentence() {
     targetProblem,
     targetStrip: h("div", { class: "strip target-strip", hidden: true }),
     edit: h("button", { class: "btn quiet edit", type: "button", dataset: { testid: "edit" } }, t("sentence.edit")),
+    addPair: h(
+      "button",
+      { class: "btn quiet add-pair", type: "button", hidden: true, dataset: { testid: "add-pair" } },
+      t("pair.add"),
+    ),
     chat: h(
       "button",
       { class: "btn quiet", type: "button", hidden: true, dataset: { testid: "chat" } },
@@ -195,9 +200,9 @@ export function buildSentence() {
     banner: h("p", { class: "banner", role: "alert", hidden: true, dataset: { testid: "banner" } }),
   };
   const row = h("div", { class: "row" }, parts.input, parts.picture, parts.took, parts.done);
-  const pairRow = h("div", { class: "row pair-row", hidden: true }, pair);
+  const pairRow = h("div", { class: "row second-text", hidden: true }, pair);
   const targetRow = h("div", { class: "row target", hidden: true }, parts.target, about);
-  const under = h("div", { class: "under" }, parts.strip, parts.edit, parts.chat);
+  const under = h("div", { class: "under" }, parts.strip, parts.edit, parts.addPair, parts.chat);
   const targetUnder = h("div", { class: "under target-under" }, parts.targetStrip, parts.targetOwn, parts.targetSwitch);
   const element = h(
     "section",

@@ -86,7 +86,7 @@ export function initialState(models, examples, declared) {
   const start = chosen ? {} : firstHead(examples, model);
   const card = namesOnlyModel(address) && !missing && examples.examples.find((one) => one.model === model);
   const fresh = isBare(address)
-    ? startPatch(examples, models.list, declared)
+    ? startPatch(examples, models.list, models.first, declared)
     : card && /** @type {Patch} */ (examplePatch(card, declared));
   const state = /** @type {State} */ ({ ...DEFAULTS, ...start, ...asked, model, ...reader, ...fresh });
   const [own, came] = [treeInTab(), asked.tree];

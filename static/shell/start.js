@@ -24,10 +24,19 @@ import { examplePatch, loadedOf } from "./examples.js";
  * @typedef {{translation: Translation, masks: Masked, digit: Digit}} Cards  static/start_cards.json: tests/start_cards.py makes it
  */
 
-/** The change that opens the start page, or null where its example's model is not here. @param {{examples: any[]}} examples @param {any[]} models @param {Declared[]} declared @returns {Patch|null} */
-export function startPatch(examples, models, declared) {
-  const [first] = loadedOf(examples, models);
-  return first?.text ? { ...examplePatch(first, declared), start: true } : null;
+/**
+ * The change that opens the page where nothing was asked for: the start page, or null where its example's model is not here. A server
+ * that was given a model (`--model`) opens with that model: its own example, or the first example's sentence.
+ * @param {{examples: any[]}} examples @param {any[]} models @param {string} own  the server's default @param {Declared[]} declared
+ * @returns {Patch|null}
+ */
+export function startPatch(examples, models, own, declared) {
+  const loaded = loadedOf(examples, models);
+  const [first] = loaded;
+  if (!first?.text) return null;
+  if (first.model === own) return { ...examplePatch(first, declared), start: true };
+  const text = models.find(({ name }) => name === own)?.picture ? "" : first.text;
+  return examplePatch(loaded.find(({ model }) => model === own) ?? { model: own, text }, declared);
 }
 
 /** @param {Context} context @returns {Follow} */
@@ -57,8 +66,8 @@ export function createStart(context) {
 }
 
 /** Says that this is what the reader last had, and leads to the start page; until they change something. @param {Context} context */
-function continuedLine({ actions, declared, examples, models, frame }) {
-  const patch = startPatch(examples, models, declared);
+function continuedLine({ actions, declared, examples, models, firstModel, frame }) {
+  const patch = startPatch(examples, models, firstModel, declared);
   const click = () => patch && actions.set(patch);
   const attrs = { class: "btn quiet", type: "button", dataset: { testid: "to-start" }, on: { click } };
   const button = patch && h("button", attrs, t("start.page"));

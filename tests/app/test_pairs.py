@@ -1,11 +1,15 @@
 """Two texts that a model reads together: joined, and told apart, as transformers does it."""
 
+import json
+import re
+from base64 import b64decode
+from gzip import decompress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load, load_file
 from tokenizers import processors
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from typer.testing import CliRunner
@@ -134,3 +138,26 @@ def test_the_command_line_reads_a_pair(tmp_path: Path) -> None:
     assert torch.equal(load_file(out)["logits"], given.logits[0])
     assert wire.metadata_of(out.read_bytes())["run"]["input"]["pair"] == SECOND
     assert f"of {read['input_ids'].shape[1]} tokens" in done.output
+
+
+def test_the_command_line_shows_a_pair_as_a_notebook_does(tmp_path: Path) -> None:
+    """In a file for a browser: the river, and for a model without one (Phi) the weights."""
+    folder, out = bert_folder(tmp_path), tmp_path / "pair.html"
+    done = CliRunner().invoke(cli, ["trace", FIRST, "--pair", SECOND, "--model", str(folder), "-o", str(out)])
+    assert "open it in a browser" in done.output
+    read = chumoku.load(folder, device="cpu").trace(FIRST, SECOND)
+    assert contents_of(out.read_text("utf-8")) == contents_of(chumoku.show(read, "river").html)
+    phi = toys.save(tmp_path / "phi", toys.random_numbers(toys.phi()), toys.byte_level())
+    CliRunner().invoke(cli, ["trace", FIRST, "--model", str(phi), "-o", str(out)])
+    read = chumoku.load(phi, device="cpu").trace(FIRST)
+    assert contents_of(out.read_text("utf-8")) == contents_of(chumoku.show(read, "weights").html)
+    assert contents_of(out.read_text("utf-8")) == contents_of(chumoku.show(read).html)
+
+
+def contents_of(document: str) -> list[Any]:
+    """What a document shows: the state, the ids, and the numbers of all heads."""
+    found = re.findall(r'<script type="application/gzip" [^>]+>([^<]+)</script>', document)
+    about, tensors = (decompress(b64decode(one)) for one in found[1:3])
+    arrays = {name: array.numpy().tobytes() for name, array in load(tensors).items()}
+    ids = [token["id"] for token in wire.metadata_of(tensors)["tokens"]]
+    return [json.loads(about)["state"], ids, arrays]

@@ -253,9 +253,11 @@ def test_a_second_text_is_read_with_the_first_and_one_text_s_weights_on_the_othe
     page.goto("/?text=a+cat&model=pairs&view=attention")
     whole(page)
     expect(page.get_by_test_id("pair-B")).to_have_count(0)
-    page.get_by_test_id("edit").click()
+    page.get_by_test_id("add-pair").click()
+    expect(page.get_by_test_id("pair")).to_be_focused()
     page.get_by_test_id("pair").fill("cats")
     expect(page.get_by_test_id("pair-B")).to_be_visible()
+    expect(page.get_by_test_id("add-pair")).to_be_hidden()
     expect(page.get_by_test_id("token")).to_have_count(7)  # [CLS] a cat [SEP] cat ##s [SEP]
     settled(page)
     page.get_by_test_id("part-ab").click()

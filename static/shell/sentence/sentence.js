@@ -155,8 +155,12 @@ function openChatWith(button, context) {
  * A second text, for a model that reads two together: a hypothesis, a context. Empty, there is one text.
  * @param {SentenceParts} parts @param {Context} context
  */
-function createPair({ pairRow: row, pair: input }, { actions, modelOf }) {
+function createPair({ pairRow: row, pair: input, addPair: add, edit }, { actions, modelOf }) {
   const grow = createGrowing(input);
+  add.addEventListener("click", () => {
+    edit.click(); // shows the fields
+    input.focus();
+  });
   const typing = createTyping(input, (pair) =>
     actions.set({ pair: pair === "" ? null : pair, ids: null, nPrompt: null, ...UNCHOSEN }),
   );
@@ -164,6 +168,7 @@ function createPair({ pairRow: row, pair: input }, { actions, modelOf }) {
   return (trace, state) => {
     const saved = state.file !== null;
     row.hidden = !modelOf(state)?.pairs || state.ids !== null || (saved && trace?.pair === null);
+    add.hidden = row.hidden || saved || state.pair !== null;
     if (row.hidden) return;
     const text = (saved ? trace?.pair : state.pair) ?? "";
     if (!typing.pending() && input.value !== text) input.value = text;
