@@ -6,7 +6,9 @@ import os
 import signal
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -378,6 +380,48 @@ def test_two_processes_count_every_vote_once(database: Database) -> None:
     assert database.has_changed()
     assert not database.has_changed()
     assert room(database, teacher)["question"]["counts"] == [[20, 20]]
+
+
+def joins_of(folder: Path, codes: list[str], addresses: list[str]) -> list[str]:
+    """What became of each join: "in", or the code of the refusal."""
+    database, found = Database(folder), []
+    for code, address in zip(codes, addresses, strict=True):
+        try:
+            join(database, code, address=address)
+            found.append("in")
+        except AppError as error:
+            found.append(error.code)
+    database.close()
+    return found
+
+
+def test_two_processes_together_let_in_no_more_than_the_limits(database: Database) -> None:
+    code, teacher = store.opened(database)
+    with ProcessPoolExecutor(2, SPAWN) as processes:
+
+        def joined_by_two(code: str, n: int) -> Counter[str]:
+            """What became of n joins by each of two processes at once."""
+            froms = [[f"10.0.{part}.{i}" for i in range(n)] for part in range(2)]
+            jobs = [processes.submit(joins_of, database.folder, [code] * n, addresses) for addresses in froms]
+            return Counter(one for job in jobs for one in job.result(60))
+
+        assert joined_by_two(code, 160) == {"in": limits.MEMBERS, "room_full": 320 - limits.MEMBERS}
+        wrong = joined_by_two("AAAAAA", 125)
+        assert wrong == {"unknown_code": limits.WRONG_OF_SERVER, "too_many_tries": 250 - limits.WRONG_OF_SERVER}
+        used_up_but(database, 8)
+        assert joined_by_two(code, 10) == {"in": 8, "room_used_up": 12}
+    assert len(room(database, teacher)["members"]) == limits.MEMBERS + 8
+
+
+def used_up_but(database: Database, n: int) -> None:
+    """As after a long lesson, in which many came and went: n more may join the only room."""
+    with database.writing() as connection:
+        assert connection is not None
+        connection.execute("DELETE FROM joins")
+        connection.execute("UPDATE members SET seen = 0")
+        id_, there = connection.execute("SELECT room, count(*) FROM members").fetchone()
+        gone = [(id_, os.urandom(8)) for _ in range(limits.EVER - there - n)]
+        connection.executemany("INSERT INTO members (room, key, name, seen, removed) VALUES (?, ?, '', 0, 1)", gone)
 
 
 def test_a_process_killed_in_the_middle_of_a_change_loses_no_answer(database: Database) -> None:
