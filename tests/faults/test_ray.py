@@ -151,6 +151,36 @@ def test_the_page_goes_on_when_its_replica_is_killed(pair: Victim) -> None:
     until(lambda: metric(pair, "chumoku_queue_places") == places, 60)  # of the new one, not of the dead one
 
 
+def test_a_room_is_one_for_both_replicas_and_outlives_one(pair: Victim, logged: Path) -> None:
+    places = metric(pair, "chumoku_queue_places")
+    teacher = asking(pair, "teacher")
+    opened = teacher.post("/api/rooms", json={}).json()
+    teacher.headers["x-room-key"] = opened["key"]
+    pupils, pids = [asking(pair, f"person {n}") for n in range(8)], set[int]()
+    for pupil in pupils:
+        joined = pupil.post("/api/rooms/join", json={"code": opened["code"]})
+        pupil.headers["x-room-key"] = joined.json()["key"]
+        pids.add(pid_that_answered(joined, logged))
+    assert len(pids) == 2
+    asked = {"message": {"kind": "ask", "ask": "Which?", "options": ["a", "b"]}}
+    assert teacher.post("/api/room", json=asked).status_code == 200
+    question = teacher.get("/api/room").json()["room"]["question"]["id"]
+    for n, pupil in enumerate(pupils):
+        vote = {"kind": "vote", "question": question, "round": 1, "choice": n % 2}
+        assert pupil.post("/api/room", json={"message": vote}).status_code == 200
+
+    os.kill(min(pids), signal.SIGKILL)
+    for n, pupil in enumerate(pupils):
+        until(lambda one=pupil: one.get("/api/room").status_code == 200, 120)  # type: ignore[misc]
+        assert pupil.get("/api/room").json()["own"]["votes"] == {str(question): {"1": n % 2}}
+    until(lambda: len([pid for pid in family(pair) if is_replica(pid)]) == 2, 120)
+    until(lambda: metric(pair, "chumoku_queue_places") == places, 60)
+    assert teacher.get("/api/room/results").json()["questions"][0]["counts"] == [[4, 4]]
+    assert teacher.delete("/api/room").status_code == 200
+    for client in (teacher, *pupils):
+        client.close()
+
+
 def is_replica(pid: int) -> bool:
     return b"ray::ServeReplica" in command(pid)
 
