@@ -26,6 +26,7 @@ from chumoku.model.explain.anatomy import (
 from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.mechanisms.mixer import SeparatesKeys
 from chumoku.model.run import Run
+from chumoku.model.sampling import most_likely
 from chumoku.model.trace import trace
 from chumoku.model.traceable import TraceableModel
 
@@ -48,7 +49,7 @@ class HeadWrites:
 def head_writes(
     checkpoint: Checkpoint,
     ids: Sequence[int],
-    answer: int,
+    answer: int | None,
     *,
     attention: str,
     layer: int,
@@ -57,13 +58,14 @@ def head_writes(
     k: int = 3,
     **options: Unpack[Options],
 ) -> HeadWrites:
-    """Raises what `trace` raises, and `ValueError` for an attention that writes to no logit, or whose weights differ by
-    feature."""
+    """`answer` None: the model's own first choice. Raises what `trace` raises, and `ValueError` for an attention that
+    writes to no logit, or whose weights differ by feature."""
     description = checkpoint.description
     about, stack = description.attention(attention), description.readout
     if about.stack != stack.id or "pattern" not in about.contribution_roles:
         raise ValueError(f"what a key of {attention} writes cannot be read as logits")
-    check_answer(checkpoint, answer)
+    if answer is not None:
+        check_answer(checkpoint, answer)
     inputs = norm_taps(description, options.get("edit") or {})
     roles = {role: about.tap(role, layer) for role in about.contribution_roles if role in about.roles}
     run = trace(checkpoint, ids, [description.logits.tap, *inputs, *roles.values()], **options)
@@ -75,6 +77,9 @@ def head_writes(
     written = values[head] if values.dim() == 3 else values[head, row]  # key d_model, before the weight
     at_row = {tap: run.tensors[tap][row].double() for tap in inputs}
     w_u, answers = unembedding(checkpoint)[0], weights_of(checkpoint)
+    if answer is None:
+        logits = run.tensors[description.logits.tap]
+        answer = most_likely(logits if description.classes else logits[row], answers.never)
     w_answer = w_u[answer].double().cpu()
     read = WalkBack(answers, at_row, w_u, w_answer).as_read(written, sublayer(stack, attention, layer))  # key d_model
     # All answers in float32, which ranks them: W_U in float64 would take longer than the forward pass.

@@ -139,6 +139,9 @@ async def test_what_a_head_writes(client: AsyncClient, loaded: Library, name: st
     agree(answer, asdict(found))
     named = {1, *found.favoured.flatten().tolist()}
     assert set(answer["tokens"]) == (set() if checkpoint.config.classes else set(map(str, named)))
+    own = await ask(client, "writes", model=name, text=TEXTS[name], **where)
+    whole = await ask(client, "contributions", model=name, text=TEXTS[name], row=0)
+    assert own["answer"] == whole["answer"], "the model's own first choice"
 
 
 @every_model

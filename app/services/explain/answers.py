@@ -18,7 +18,7 @@ from chumoku.app.api.explain.requests import (
 )
 from chumoku.app.errors import check_index
 from chumoku.app.services.capabilities import attention_of, check_can
-from chumoku.app.services.explain.shared import answers, checked, chosen, plain, refusing
+from chumoku.app.services.explain.shared import answers, asked, checked, chosen, plain, refusing
 from chumoku.app.services.plan import RunPlan, plan_run
 from chumoku.app.services.wire import Event, Json
 from chumoku.model.attribution.effects import Effect, Effects, WholePasses
@@ -83,7 +83,7 @@ def contributions(plan: RunPlan, request: ContributionsRequest) -> Json:
 
 
 def writes(plan: RunPlan, request: WritesRequest) -> Json:
-    row, answer = chosen(plan, request)
+    row, answer = asked(plan, request)
     layer, head = request.layer, request.head
     attention = attention_of(plan.traceable.description, request.attention, layer, "attention", "layer")
     check_index("head", head, attention.n_head, "head")
@@ -92,7 +92,7 @@ def writes(plan: RunPlan, request: WritesRequest) -> Json:
             plan.checkpoint, plan.run.ids, answer, attention=attention.id, layer=layer, head=head, row=row,
             k=request.k, **plan.options,
         )  # fmt: skip
-    return plain(found) | answers(plan.traceable, [answer, *found.favoured.flatten().tolist()])
+    return plain(found) | answers(plan.traceable, [found.answer, *found.favoured.flatten().tolist()])
 
 
 def gradients(plan: RunPlan, request: GradientsRequest) -> Json:

@@ -34,15 +34,21 @@ def chosen(plan: RunPlan, request: AnswerRequest) -> tuple[int, int]:
 
     Raises `bad_position`, and `bad_token` or `bad_class`.
     """
+    row, answer = asked(plan, request)
+    if answer is not None:
+        return row, answer
+    tap = plan.traceable.description.logits.tap
+    logits = plan.traceable.trace(plan.run, [tap]).tensors[tap]
+    return row, predictions.first(plan.traceable, logits if plan.traceable.description.classes else logits[row])
+
+
+def asked(plan: RunPlan, request: AnswerRequest) -> tuple[int, int | None]:
+    """`chosen` without a forward pass: the answer is None if the request names none."""
     rows = rows_read(plan.traceable.description, plan.run.is_pad, plan.lengths["target"])
     hint = f"Use a row from {rows[0]} to {rows[-1]}, or leave it out."
     with refusing("bad_position", hint, where="row", got=request.row, limit=rows[-1]):
         row = pick_row(rows, request.row)
-    if request.answer is not None:
-        return row, checked(plan.traceable, request.answer, "answer")
-    tap = plan.traceable.description.logits.tap
-    logits = plan.traceable.trace(plan.run, [tap]).tensors[tap]
-    return row, predictions.first(plan.traceable, logits if plan.traceable.description.classes else logits[row])
+    return row, None if request.answer is None else checked(plan.traceable, request.answer, "answer")
 
 
 def checked(traceable: TraceableModel, answer: int, where: str) -> int:
