@@ -44,6 +44,9 @@ export function doorSays({ problem, came, locked, waited }) {
   return waited < NOBODY_MS ? "room.door_works" : "room.door_nobody";
 }
 
+/** Which element is the poster's: the class sees it, so it says only what is wrong. */
+const POSTER = 1;
+
 /** The self-test of the door, beside the code and on the poster. */
 function createSelfTest() {
   const shown = [0, 1].map(() => h("p", { hidden: true, role: "status", dataset: { testid: "room-door-says" } }));
@@ -53,8 +56,9 @@ function createSelfTest() {
     const says = found.address && doorSays({ ...found, waited: performance.now() - since });
     const { port, protocol } = new URL(found.address || "http://localhost");
     const words = says ? t(says, { port: port || (protocol === "https:" ? "443" : "80") }) : "";
-    for (const one of shown) {
-      update(one, { hidden: !says, class: says === "room.door_works" ? "dim" : "room-warning" });
+    const works = says === "room.door_works";
+    for (const [at, one] of shown.entries()) {
+      update(one, { hidden: !says || (works && at === POSTER), class: works ? "dim" : "room-warning" });
       setText(one, words);
     }
   }
@@ -151,7 +155,7 @@ export function createEntrance({ frame }, door, { key, say, problem }) {
         null,
         h("p", null, t("room.door", { address: typed })),
         h("p", { class: "room-code-large", translate: "no" }, spaced(newest)),
-        selfTest.shown[1],
+        selfTest.shown[POSTER],
         arrived,
         shut,
       ),
