@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from chumoku.app.api.schema import Request
 
@@ -13,6 +13,7 @@ SAFE = r"^[^\x00-\x08\x0b-\x1f\x7f]*$"
 
 Line = Annotated[str, StringConstraints(min_length=1, max_length=600, pattern=SAFE)]
 Option = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=SAFE)]
+Says = Annotated[str, StringConstraints(max_length=600, pattern=SAFE)]
 Id = Annotated[int, Field(ge=1, le=2**53)]
 LINK = r"^\.?/?(\?[^#]*)?(#.*)?$"
 """A query of the page itself, and what comes after `#`: never the address of another site."""
@@ -51,12 +52,30 @@ class RecallMessage(Request):
     kind: Literal["recall"]
 
 
-class AskMessage(Request):
+Language = Literal["en", "ja"]
+"""Of the page: pupils read the page's own questions in theirs."""
+
+
+class QuestionWords(Request):
+    """A question in one language."""
+
+    ask: Line
+    options: list[Option] = Field(min_length=2, max_length=8, fail_fast=True)
+
+
+class AskMessage(QuestionWords):
     """Teacher: puts a question. Another one ends."""
 
     kind: Literal["ask"]
-    ask: Line
-    options: list[Option] = Field(min_length=2, max_length=8, fail_fast=True)
+    others: dict[Language, QuestionWords] = Field(
+        default={}, description="The same question in other languages of the page; a typed one has none."
+    )
+
+    @model_validator(mode="after")
+    def same_options(self) -> Self:
+        if any(len(words.options) != len(self.options) for words in self.others.values()):
+            raise ValueError("the question has as many options in each language")
+        return self
 
 
 class AgainMessage(Request):
@@ -70,7 +89,8 @@ class RevealMessage(Request):
 
     kind: Literal["reveal"]
     right: Annotated[int, Field(ge=0, le=7)] | None = None
-    says: Annotated[str, StringConstraints(max_length=600, pattern=SAFE)] = ""
+    says: Says = ""
+    others: dict[Language, Says] = Field(default={}, description="What it says in other languages of the page.")
 
 
 class TurnMessage(Request):

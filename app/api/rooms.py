@@ -50,14 +50,18 @@ class RoomLead(BaseModel):
     author: str | None = Field(description="Who handed in what is shown, if they allow it.")
 
 
-class RoomQuestion(BaseModel):
-    id: int
+class RoomQuestionWords(BaseModel):
     ask: str
     options: list[str]
+    says: str | None = None
+
+
+class RoomQuestion(RoomQuestionWords):
+    id: int
     round: int = Field(description="1, or 2 for the second vote.")
     revealed: bool
     right: int | None = Field(description="The model's answer, once it is revealed.")
-    says: str | None
+    others: dict[str, RoomQuestionWords] = Field(description="The same in other languages of the page.")
     counts: list[list[int]] | None = Field(description="Votes by round and option. Pupils see them once revealed.")
 
 

@@ -11,7 +11,7 @@ import { events } from "./streams.js";
  * @typedef {{at: string, by: number}} ScrollPlace  the part of the page at the top of the screen, and how much of its height is above it
  * @typedef {{link: string, scroll: ScrollPlace|null, author: string|null}} Lead  what the teacher shows
  * @typedef {{id: number, ask: string, options: string[], round: number, revealed: boolean, right: number|null, says: string|null,
- *   counts: number[][]|null}} Question  `counts`: by round and option; null: not yet for pupils
+ *   others: Partial<Record<"en"|"ja", {ask: string, options: string[], says: string|null}>>, counts: number[][]|null}} Question  `counts`: by round and option; null: not yet for pupils
  * @typedef {{id: number, ask: string}} Turn
  * @typedef {{id: number, name: string, explores: boolean, here: boolean}} Member
  * @typedef {{id: number, member: number, link: string, text: string, author: string|null}} Sentence

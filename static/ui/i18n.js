@@ -38,8 +38,20 @@ export function forTheme(text, dark = document.documentElement.dataset?.theme ==
     .replace(/\bpaler\b/g, "darker");
 }
 
-/** The page's language, as the server rendered it. @returns {"en"|"ja"} */
+/** @typedef {"en"|"ja"} Language */
+
+/** Another language, while something is said in it. @type {{language: Language, texts: Object<string, string>}|null} */
+let other = null;
+/** @type {Map<Language, Promise<Object<string, string>>>} */
+const catalogues = new Map();
+
+/** The page's language, as the server rendered it. @returns {Language} */
 export function language() {
+  return other?.language ?? languageOfPage();
+}
+
+/** @returns {Language} */
+function languageOfPage() {
   return document.documentElement.lang === "ja" ? "ja" : "en";
 }
 
@@ -50,10 +62,35 @@ export function useCatalogue(texts) {
 
 /** Fetches the catalogue of the page's language, once, before anything is drawn. */
 export async function loadCatalogue() {
-  const answer = await fetch(`static/i18n/${language()}.json`);
-  if (!answer.ok) throw new Error(`no catalogue for ${language()}: ${answer.status}`);
-  catalogue = await answer.json();
+  catalogue = await fetchCatalogue(language());
 }
+
+/** @param {Language} language @returns {Promise<Object<string, string>>} */
+async function fetchCatalogue(language) {
+  const answer = await fetch(`static/i18n/${language}.json`);
+  if (!answer.ok) throw new Error(`no catalogue for ${language}: ${answer.status}`);
+  return answer.json();
+}
+
+/**
+ * What is said in a language of the page, for somebody who reads another than this page's.
+ * @template T @param {Language} language @param {() => T} say  is done when it returns: nothing is awaited in it @returns {Promise<T>}
+ */
+export async function inLanguage(language, say) {
+  if (language === languageOfPage()) return say();
+  const coming = catalogues.get(language) ?? fetchCatalogue(language);
+  catalogues.set(language, coming);
+  coming.catch(() => catalogues.delete(language));
+  other = { language, texts: await coming };
+  try {
+    return say();
+  } finally {
+    other = null;
+  }
+}
+
+/** The catalogue in which something is said now. */
+const textsNow = () => other?.texts ?? catalogue;
 
 /**
  * The string `key` with `{name}` filled in. With `{n: 1}`, uses the string `key.one` if the catalogue has it; for a finger, `key.touch`;
@@ -68,8 +105,8 @@ export function t(key, vars = {}) {
 
 /** The string before anything is filled in. @param {string} key @param {unknown} n  1, or "1" as the page writes it */
 function patternOf(key, n) {
-  const text =
-    (taps() && catalogue[`${key}.touch`]) || (String(n) === "1" && catalogue[`${key}.one`]) || catalogue[key];
+  const texts = textsNow();
+  const text = (taps() && texts[`${key}.touch`]) || (String(n) === "1" && texts[`${key}.one`]) || texts[key];
   if (text === undefined) console.warn(`no string "${key}" in ${language()}.json`);
   return forTheme(forPointer(text ?? key));
 }
@@ -82,7 +119,7 @@ export const keyFor = (model, key) => (model?.picture && hasString(`${key}.pictu
 
 /** Whether the catalogue has `key`. @param {string} key */
 export function hasString(key) {
-  return key in catalogue;
+  return key in textsNow();
 }
 
 /** The first of the keys that the catalogue has: a name that came with a model may have no words here. @param {string[]} keys */

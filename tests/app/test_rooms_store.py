@@ -112,6 +112,21 @@ def test_a_vote_is_counted_once_and_may_be_changed(database: Database) -> None:
         post(database, pupils[1], kind="vote", question=question, round=2, choice=0)
 
 
+def test_a_question_goes_to_the_room_in_each_language_of_the_page(database: Database) -> None:
+    code, teacher = store.opened(database)
+    pupil = join(database, code)
+    japanese = {"ask": "どちら？", "options": ["はい", "いいえ"]}
+    post(database, teacher, kind="ask", ask="Which?", options=["yes", "no"], others={"ja": japanese})
+    shown = room(database, pupil)["question"]
+    assert (shown["ask"], shown["others"]) == ("Which?", {"ja": japanese})
+    post(database, teacher, kind="reveal", right=0, says="Yes.", others={"ja": "はい。"})
+    shown = room(database, pupil)["question"]
+    assert (shown["says"], shown["others"]) == ("Yes.", {"ja": {**japanese, "says": "はい。"}})
+    for others in ({"ja": {"ask": "どちら？", "options": ["はい", "いいえ", "?"]}}, {"fr": japanese}):
+        with pytest.raises(ValueError, match=r"as many options|should be 'en' or 'ja'"):
+            RoomPost.model_validate({"message": {"kind": "ask", "ask": "?", "options": ["a", "b"], "others": others}})
+
+
 def test_a_pupil_cannot_lead_nor_read_names(database: Database) -> None:
     code, teacher = store.opened(database)
     pupil = join(database, code, "Aoi")

@@ -1,5 +1,6 @@
 """A class in one room: a teacher and eight pupils, each in a browser of their own."""
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -147,6 +148,55 @@ def test_eight_pupils_follow_explore_vote_hand_in_and_leave(enter: Enter) -> Non
     expect(teacher.get_by_test_id("room-people")).to_have_text("8 here")
     for act in (follow, explore, vote, lead_a_lesson, hand_in, leave):
         act(teacher, pupils)
+
+
+def test_a_question_is_read_in_the_pupils_language_and_the_model_answers_it(enter: Enter) -> None:
+    """That of the lesson, where a head attends, and whether the mask is there."""
+    teacher, code = opened(enter)
+    pupil = enter(f"/?room={code.replace(' ', '')}", locale="ja-JP")
+    pupil.get_by_test_id("room-join").click()
+    expect(pupil.get_by_test_id("room-status")).to_have_text("先生の画面を見ています。")
+
+    def put(words: str) -> str:
+        teacher.locator(".room-offer", has_text=words).click()
+        expect(pupil.get_by_test_id("room-option").first).to_be_visible()
+        return pupil.get_by_test_id("room-question").inner_text()
+
+    def answer() -> tuple[str, str]:
+        teacher.get_by_test_id("room-reveal").click()
+        expect(pupil.get_by_test_id("room-says")).to_be_visible()
+        right = pupil.locator('.room-option[data-verdict="right"] .room-option-words').inner_text()
+        says = pupil.get_by_test_id("room-says").inner_text()
+        teacher.get_by_test_id("room-done").click()
+        expect(pupil.get_by_test_id("room-card")).to_be_hidden()
+        return right, says
+
+    assert put("which token does") == "第 3 層、ヘッド 4：red 9 がいちばん見ているトークンはどれでしょう。"
+    assert answer()[0] == "car 4 ✓"
+    asked = put("With or without the causal mask?")
+    shares = [share(teacher, causal) for causal in (True, False)]
+    told = [f"car（{one}）と予測" in asked for one in shares]
+    right, says = answer()
+    assert right == ("マスクがあるとき ✓" if told == [True, False] else "マスクがないとき ✓")
+    assert all(one in says for one in shares)
+    teacher.get_by_test_id("room-lesson").click()
+    teacher.get_by_test_id("room-ask").click()
+    expect(pupil.get_by_test_id("room-question")).to_have_text(
+        "最後の red が、どの層でも car を見られなければ、モデルの予測は？"
+    )
+    expect(teacher.get_by_test_id("room-voted")).to_have_text("0 of 1 have voted.")
+    assert answer()[1].startswith("ball（72.6")
+
+
+def share(page: "Page", causal: bool) -> str:
+    """The probability of “car” after the sentence of `HEAD`, as the page writes it; from the API."""
+    run = {"model": "stories-gpt", "input": {"text": "Tom lost his red car. Mom found the red"}}
+    asked = {**run, "masks": {"causal": causal}, "want": [], "predict": {"n": 50}}
+    body = page.request.post("/api/trace", data=asked).body()
+    length = int.from_bytes(body[:8], "little")
+    meta = json.loads(json.loads(body[8 : 8 + length])["__metadata__"]["chumoku"])
+    (car,) = [one for one in meta["predictions"][0]["candidates"] if one["text"].strip() == "car"]
+    return f"{100 * car['before']:.1f}\u202f%"
 
 
 def follow(teacher: "Page", pupils: list["Page"]) -> None:

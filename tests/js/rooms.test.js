@@ -8,14 +8,14 @@ import { createPoster, firstOf, isTooLongToSend, LONGEST_SENT } from "../../stat
 import { doorSays } from "../../static/learn/room/entrance.js";
 import { withLetters } from "../../static/learn/room/following.js";
 import { handedText } from "../../static/learn/room/pupil.js";
-import { ownQuestion } from "../../static/learn/room/questions.js";
+import { ownQuestion, saidHere } from "../../static/learn/room/questions.js";
 import { resultsPage } from "../../static/learn/room/results.js";
 import { createProblems } from "../../static/learn/room/room.js";
-import { tallies } from "../../static/learn/room/vote.js";
+import { inReadersLanguage, tallies } from "../../static/learn/room/vote.js";
 import { cardContent, stateOfSentence, wallContent } from "../../static/learn/room/wall.js";
 import { invitationIn } from "../../static/shell/address.js";
 import { DEFAULTS } from "../../static/state/store.js";
-import { useCatalogue } from "../../static/ui/i18n.js";
+import { inLanguage, t, useCatalogue } from "../../static/ui/i18n.js";
 
 useCatalogue(JSON.parse(readFileSync(new URL("../../static/i18n/en.json", import.meta.url), "utf8")));
 globalThis.document ??= /** @type {any} */ ({ documentElement: { lang: "en", dataset: {} } });
@@ -191,6 +191,35 @@ test("both votes of an option are shares of those who voted then", () => {
   ]);
   assert.deepEqual([a.right, b.right], [false, true]);
   assert.deepEqual(tallies({ options: ["a"], counts: [[0]], right: null })[0].rounds, [{ n: 0, share: 0 }]);
+});
+
+test("a question of the page is read in the reader's language, a typed one as it was typed", () => {
+  const question = {
+    ask: "Which?",
+    options: ["yes", "no"],
+    others: { ja: { ask: "どちら？", options: ["はい", "いいえ"], says: null } },
+  };
+  const root = /** @type {any} */ (document.documentElement);
+  assert.equal(inReadersLanguage(question).ask, "Which?");
+  root.lang = "ja";
+  assert.deepEqual(inReadersLanguage(question).options, ["はい", "いいえ"]);
+  assert.equal(inReadersLanguage({ ask: "Which?", options: [], others: {} }).ask, "Which?");
+  assert.deepEqual(saidHere({ en: 1, ja: 2 }), { own: 2, others: { en: 1 } });
+  root.lang = "en";
+  assert.deepEqual(saidHere({ en: 1, ja: 2 }), { own: 1, others: { ja: 2 } });
+});
+
+test("something is said in another language, and the page's own stays", async () => {
+  const read = (/** @type {string} */ url) => readFileSync(new URL(`../../${url}`, import.meta.url), "utf8");
+  globalThis.fetch = /** @type {any} */ (async (/** @type {string} */ url) => new Response(read(url)));
+  const both = await Promise.all([inLanguage("ja", () => t("room.yes")), inLanguage("en", () => t("room.yes"))]);
+  assert.deepEqual(both, ["はい", "yes"]);
+  await assert.rejects(
+    inLanguage("ja", () => {
+      throw new Error("no");
+    }),
+  );
+  assert.equal(t("room.yes"), "yes");
 });
 
 test("a teacher's own question has a text and two answers", () => {

@@ -52,6 +52,9 @@ def named(name: str) -> str:
     return " ".join(HIDDEN.sub("", name).split())
 
 
+as_json = partial(json.dumps, ensure_ascii=False)
+
+
 def new_code() -> str:
     return "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
 
@@ -292,8 +295,9 @@ def check_asked(connection: Connection, who: Person, table: str) -> None:
 
 def ask(connection: Connection, who: Person, message: said.AskMessage) -> None:
     check_asked(connection, who, "questions")
-    add = "INSERT INTO questions (room, ask, options) VALUES (?, ?, ?)"
-    values = (who.room, message.ask, json.dumps(message.options, ensure_ascii=False))
+    add = "INSERT INTO questions (room, ask, options, others) VALUES (?, ?, ?, ?)"
+    others = {language: words.model_dump() for language, words in message.others.items()}
+    values = (who.room, message.ask, as_json(message.options), as_json(others))
     question = connection.execute(add, values).lastrowid
     connection.execute("UPDATE rooms SET question = ? WHERE id = ?", (question, who.room))
 
@@ -320,8 +324,11 @@ def again(connection: Connection, who: Person, _: said.AgainMessage) -> None:
 def reveal(connection: Connection, who: Person, message: said.RevealMessage) -> None:
     question, _, _, n = question_of(connection, who)
     right = message.right if message.right is not None and message.right < n else None
-    values = (right, message.says, question)
-    connection.execute("UPDATE questions SET revealed = 1, right = ?, says = ? WHERE id = ?", values)
+    (known,) = connection.execute("SELECT others FROM questions WHERE id = ?", (question,)).fetchone()
+    says = message.others
+    others = {language: {**words, "says": says.get(language)} for language, words in json.loads(known).items()}
+    values = (right, message.says, as_json(others), question)
+    connection.execute("UPDATE questions SET revealed = 1, right = ?, says = ?, others = ? WHERE id = ?", values)
 
 
 def done(connection: Connection, who: Person, _: said.DoneMessage) -> None:

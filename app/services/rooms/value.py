@@ -79,18 +79,19 @@ def covered(question: Json | None) -> Json | None:
 
 
 def question_of(connection: Connection, id_: int | None) -> Json | None:
-    find = "SELECT id, ask, options, round, revealed, right, says FROM questions WHERE id = ?"
+    find = "SELECT id, ask, options, others, round, revealed, right, says FROM questions WHERE id = ?"
     row = None if id_ is None else connection.execute(find, (id_,)).fetchone()
     return None if row is None else question_from(connection, row)
 
 
 def question_from(connection: Connection, row: tuple[Any, ...]) -> Json:
-    id_, ask, options, round_, revealed, right, says = row
+    id_, ask, options, others, round_, revealed, right, says = row
     options = json.loads(options)
     return {
         "id": id_,
         "ask": ask,
         "options": options,
+        "others": json.loads(others),
         "round": round_,
         "revealed": bool(revealed),
         "right": right,
@@ -171,7 +172,7 @@ def results(database: Database, key: str, names: bool) -> Json:
         if not who.teaches:
             raise only_teacher()
         assert connection is not None
-        find = "SELECT id, ask, options, round, revealed, right, says FROM questions WHERE room = ? ORDER BY id"
+        find = "SELECT id, ask, options, others, round, revealed, right, says FROM questions WHERE room = ? ORDER BY id"
         asked = connection.execute(find, (who.room,)).fetchall()
         turns = connection.execute("SELECT id, ask FROM turns WHERE room = ? ORDER BY id", (who.room,)).fetchall()
         (people,) = connection.execute("SELECT count(*) FROM members WHERE room = ?", (who.room,)).fetchone()
@@ -183,7 +184,7 @@ def results(database: Database, key: str, names: bool) -> Json:
 
 
 def without_id(question: Json) -> Json:
-    return {name: value for name, value in question.items() if name not in ("id", "round", "revealed")}
+    return {name: value for name, value in question.items() if name not in ("id", "others", "round", "revealed")}
 
 
 def handed_in(connection: Connection, turn: int, names: bool) -> Iterable[Json]:

@@ -18,7 +18,7 @@ import { givenBy } from "../../views/view.js";
 // The types and helpers of questions.
 
 /**
- * @typedef {{right: number, says: (Node|string)[]}} Verdict  which option was right, and why, with the real numbers
+ * @typedef {{right: number, says: () => (Node|string)[]}} Verdict  which option was right, and why, with the real numbers
  * @typedef {Object} Question
  * @property {string} key  identifies the question
  * @property {(Node|string)[]} asks

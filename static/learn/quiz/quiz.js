@@ -19,7 +19,7 @@ import { questionNeeds, questionPlaces } from "./question.js";
  * @import { Context, Draw } from "../../page.js"
  * @import { State } from "../../state/store.js"
  * @import { Panel } from "../../views/view.js"
- * @import { Asked, Question } from "./question.js"
+ * @import { Asked, Question, Verdict } from "./question.js"
  */
 
 // One question on the page, over or next to its covered answer; then the model's answer with its numbers.
@@ -27,7 +27,7 @@ import { questionNeeds, questionPlaces } from "./question.js";
 /**
  * @typedef {{question: Question|null|undefined, asked: Asked|null,
  *   answer: Answer|undefined}} Shown
- * @typedef {{choice: number|null, right: number, says: (Node|string)[], closed: boolean}} Answer
+ * @typedef {{choice: number|null, right: number, says: Verdict["says"], closed: boolean}} Answer
  * @typedef {{guess: (question: Question, choice: number|null) => Promise<void>, close: (question: Question) => void,
  *   go: (patch: object) => void}} On
  */
@@ -121,7 +121,7 @@ function answered(question, { choice, right, says }, on) {
     dataset: { testid: "quiz-verdict", kind },
   };
   return [
-    h("p", attrs, h("b", null, t(`quiz.${kind}`)), " ", says.map(copyOf)),
+    h("p", attrs, h("b", null, t(`quiz.${kind}`)), " ", says()),
     more &&
       h(
         "button",
@@ -137,9 +137,6 @@ function answered(question, { choice, right, says }, on) {
     }),
   ];
 }
-
-/** The verdict may be shown in several places, but a node can only be in one. @param {Node|string} part */
-const copyOf = (part) => (part instanceof Node ? part.cloneNode(true) : part);
 
 /** The guesses of this visit, kept in the tab only. */
 const NAME = "chumoku.quiz";

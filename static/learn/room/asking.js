@@ -2,9 +2,9 @@
 
 import { buildFold, button } from "../../ui/controls.js";
 import { h, keepingFocus, newId, replace } from "../../ui/dom.js";
-import { t } from "../../ui/i18n.js";
+import { language, t } from "../../ui/i18n.js";
 import { revealAnswer } from "../lesson/step.js";
-import { lessonNotes, ownQuestion, preparedQuestions, YES_NO } from "./questions.js";
+import { lessonNotes, ownQuestion, preparedQuestions, saidHere, YES_NO } from "./questions.js";
 import { drawVote, votedWords } from "./vote.js";
 import { countHere } from "./wall.js";
 
@@ -13,7 +13,7 @@ import { countHere } from "./wall.js";
  * @import { Taught } from "../../data/rooms.js"
  * @import { Context } from "../../page.js"
  * @import { State } from "../../state/store.js"
- * @import { Prepared } from "./questions.js"
+ * @import { Prepared, Put } from "./questions.js"
  * @import { Seat } from "./room.js"
  */
 
@@ -34,7 +34,7 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
   let trace = null;
   /** What can be asked about what is shown. @type {Prepared[]} */
   let offers = [];
-  /** The question that was put, with what answers it. @type {Prepared|null} */
+  /** The question that was put, with what answers it. @type {(Put & {covers: boolean})|null} */
   let put = null;
   /** The step of the lesson when it was put. */
   let askedAt = "";
@@ -43,7 +43,7 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
   function draw() {
     const current = room?.question ?? null;
     const here = countHere(room?.members ?? []);
-    const asks = offers.map((one) => one.ask);
+    const asks = offers.map((one) => one.label);
     const inBar = JSON.stringify([current, here, asks.length]);
     if (inBar !== drawn.acts) keepingFocus(acts, () => replace(acts, current ? votingActs(current, here) : askAct()));
     const inDrawer = JSON.stringify([current, current ? 0 : asks]);
@@ -83,10 +83,11 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
 
   async function reveal() {
     try {
-      const { right, says } = put ? await put.judge() : { right: null, says: "" };
+      const judged = await put?.judge();
       uncover();
       if (put && askedAt === stepNamed(actions.get())) revealAnswer(frame.root);
-      say({ kind: "reveal", right, says });
+      const { own, others } = saidHere(judged?.says ?? { [language()]: "" });
+      say({ kind: "reveal", right: judged?.right ?? null, says: own, others });
     } catch (error) {
       problem(error);
     }
@@ -114,7 +115,7 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
   }
 
   function drawOffers() {
-    const buttons = offers.map((one, i) => button(`room-ask-${i}`, "room-offer", one.ask, () => ask(one)));
+    const buttons = offers.map((one, i) => button(`room-ask-${i}`, "room-offer", one.label, () => ask(one)));
     replace(
       question,
       h("h3", null, t("room.ask_class")),
@@ -143,11 +144,16 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
   }
 
   /** @param {Prepared} one */
-  function ask(one) {
-    put = one;
-    if (one.covers) actions.set({ quiz: true });
-    askedAt = stepNamed(actions.get());
-    say({ kind: "ask", ask: one.ask, options: one.options });
+  async function ask({ covers, put: prepare }) {
+    try {
+      put = { ...(await prepare()), covers };
+      if (covers) actions.set({ quiz: true });
+      askedAt = stepNamed(actions.get());
+      const { own, others } = saidHere(put.words);
+      say({ kind: "ask", ...own, others });
+    } catch (error) {
+      problem(error);
+    }
   }
 
   return {

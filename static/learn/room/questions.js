@@ -2,15 +2,19 @@
 
 import { lesson as fetchLesson } from "../../data/lessons.js";
 import { firstOf } from "../../data/rooms.js";
+import { trainedCausal, writesTarget } from "../../model/description.js";
+import { rowOf } from "../../model/selection.js";
 import { plainText } from "../../ui/dom.js";
-import { t } from "../../ui/i18n.js";
+import { percent } from "../../ui/format.js";
+import { inLanguage, LANGUAGE_SIGNS, language, t } from "../../ui/i18n.js";
+import { namedToken } from "../../ui/token_text.js";
 import { VIEWS } from "../../views/index.js";
 import { explanationOf } from "../../views/inspector/inspector.js";
 import { liveOf } from "../lesson/live.js";
 import { LESSON_MEASURES } from "../lesson/measures/index.js";
 import { optionWords } from "../lesson/step.js";
 import { lessonSteps, rightOf, said, withMeasured } from "../lesson/steps.js";
-import { questionPlaces } from "../quiz/question.js";
+import { canAskMask, questionPlaces, scramble } from "../quiz/question.js";
 import { QUIZ_QUESTIONS } from "../quiz/questions/index.js";
 
 /**
@@ -18,13 +22,41 @@ import { QUIZ_QUESTIONS } from "../quiz/questions/index.js";
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Context } from "../../page.js"
  * @import { State } from "../../state/store.js"
+ * @import { Language } from "../../ui/i18n.js"
+ * @import { Actions } from "../../views/view.js"
  * @import { Question } from "../quiz/question.js"
  */
 
 /**
- * A question that the model answers. `covers`: the page hides meanwhile what would tell the answer.
- * @typedef {{ask: string, options: string[], covers: boolean, judge: () => Promise<{right: number|null, says: string}>}} Prepared
+ * A question that the model answers, in each language of the page: a pupil reads it in theirs. `covers`: the page hides
+ * meanwhile what would tell the answer.
+ * @typedef {{ask: string, options: string[]}} Words
+ * @typedef {{right: number|null, says: Said<string>}} Judged
+ * @typedef {{words: Said<Words>, judge: () => Promise<Judged>}} Put
+ * @typedef {{label: string, covers: boolean, put: () => Promise<Put>}} Prepared  `label`: on the button that asks it
  */
+
+/** @template T @typedef {Partial<Record<Language, T>>} Said  in this page's language, and in the others that could be fetched */
+
+/** In every language of the page. @template T @param {() => T} say @returns {Promise<Said<T>>} */
+async function inEach(say) {
+  /** @type {Said<T>} */
+  const all = {};
+  for (const one of /** @type {Language[]} */ (Object.keys(LANGUAGE_SIGNS))) {
+    try {
+      all[one] = await inLanguage(one, say);
+    } catch {
+      // its catalogue did not come: its readers get this page's words
+    }
+  }
+  return all;
+}
+
+/** What goes to the room: in this page's language, and `others`. @template T @param {Said<T>} all @returns {{own: T, others: Said<T>}} */
+export function saidHere(all) {
+  const { [language()]: own, ...others } = all;
+  return { own: /** @type {T} */ (own), others: /** @type {Said<T>} */ (others) };
+}
 
 /** @type {Map<string, ReturnType<typeof fetchLesson>>} */
 const lessonsHere = new Map();
@@ -58,23 +90,26 @@ export async function preparedQuestions(context, trace, state) {
 }
 
 /** @param {Context} context @param {State} state @returns {Promise<Prepared[]>} */
-async function ofLesson({ modelOf, actions }, state) {
+async function ofLesson(context, state) {
   const step = await stepOf(state);
-  const question = step?.question;
-  if (!step || !question) return [];
-  return [
-    {
-      ask: firstOf(plain(said(question.ask)), ASK),
-      options: question.options.map((one) => firstOf(optionWords(one), OPTION)),
-      covers: false, // the lesson covers it itself
-      async judge() {
-        const live = liveOf(step.open, modelOf(actions.get()));
-        const found = await LESSON_MEASURES[question.measure](live, question.with ?? {});
-        const right = rightOf(question.options, found.value);
-        return { right: right < 0 ? null : right, says: firstOf(plain(withMeasured(said(question.says), found)), ASK) };
-      },
-    },
-  ];
+  return step?.question ? [ofStep(context, step, step.question)] : [];
+}
+
+/** @param {Context} context @param {Step} step @param {NonNullable<Step["question"]>} question @returns {Prepared} */
+function ofStep({ modelOf, actions }, step, question) {
+  const words = () => ({
+    ask: firstOf(plain(said(question.ask)), ASK),
+    options: question.options.map((one) => firstOf(optionWords(one), OPTION)),
+  });
+  async function judge() {
+    const live = liveOf(step.open, modelOf(actions.get()));
+    const found = await LESSON_MEASURES[question.measure](live, question.with ?? {});
+    const right = rightOf(question.options, found.value);
+    const says = () => firstOf(plain(withMeasured(said(question.says), found)), ASK);
+    return { right: right < 0 ? null : right, says: await inEach(says) };
+  }
+  const put = async () => ({ words: await inEach(words), judge });
+  return { label: words().ask, covers: false, put }; // the lesson covers it itself
 }
 
 /** The speaker's notes of the lesson's step: for the teacher's eyes. @param {State} state @returns {Promise<string>} */
@@ -84,27 +119,69 @@ export async function lessonNotes(state) {
   return step ? plain(said(step.notes)) : "";
 }
 
-/** The questions of the quiz about these places, each once. @param {Context} context @param {ModelTrace} trace @param {State} state @returns {Prepared[]} */
+/** The questions of the quiz about these places, each once, and that about the mask. @param {Context} context @param {ModelTrace} trace @param {State} state @returns {Prepared[]} */
 function ofQuiz({ actions, modelOf }, trace, state) {
   const model = modelOf(state);
   const places = questionPlaces(state, model, explanationOf(VIEWS, state, model)?.gives);
   const names = new Set(Object.values(places).flatMap((one) => one?.name ?? []));
-  return [...names].flatMap((name) => {
-    const question = QUIZ_QUESTIONS[name]?.(trace, state, actions);
-    return question ? [preparedOf(question)] : [];
+  const quiz = [...names].flatMap((name) => {
+    const ask = () => QUIZ_QUESTIONS[name]?.(trace, state, actions);
+    const question = ask();
+    return question ? [preparedOf(question, () => ask() ?? question)] : [];
   });
+  return canAskRun(trace, state) ? [...quiz, ofMask(actions, trace, state)] : quiz;
 }
 
-/** @param {Question} question @returns {Prepared} */
-const preparedOf = ({ asks, options, judge }) => ({
-  ask: firstOf(plainText(asks), ASK),
-  options: options.map((one) => firstOf(plainText([one].flat()), OPTION)),
-  covers: true,
-  async judge() {
-    const { right, says } = await judge(null);
-    return { right, says: firstOf(plainText(says), ASK) };
-  },
-});
+/** @param {Question} question @param {() => Question} again  the same, in the language of the moment @returns {Prepared} */
+function preparedOf(question, again) {
+  const wordsOf = (/** @type {Question} */ { asks, options }) => ({
+    ask: firstOf(plainText(asks), ASK),
+    options: options.map((one) => firstOf(plainText([one].flat()), OPTION)),
+  });
+  async function judge() {
+    const { right, says } = await question.judge(null);
+    return { right, says: await inEach(() => firstOf(plainText(says()), ASK)) };
+  }
+  const put = async () => ({ words: await inEach(() => wordsOf(again())), judge });
+  return { label: wordsOf(question).ask, covers: true, put };
+}
+
+// With or without the causal mask: the class hears a prediction, and says under which of the two it was made.
+
+/** @param {ModelTrace} trace @param {State} state */
+const canAskRun = (trace, state) =>
+  canAskMask(state) &&
+  trainedCausal(trace.model) &&
+  !writesTarget(trace.model) &&
+  !trace.lacks("prediction") &&
+  Boolean(trace.predictions[rowOf(state, trace)] && trace.written);
+
+/** @param {Actions} actions @param {ModelTrace} trace @param {State} state @returns {Prepared} */
+function ofMask(actions, trace, state) {
+  const row = rowOf(state, trace);
+  const after = /** @type {any} */ (trace.written).tokens[row];
+  const options = () => [t("room.mask.with"), t("room.mask.without")];
+  /** Which of both runs the class hears of: by the token, so that it is the same when it is asked again. */
+  const told = scramble(after.id) % 2;
+  async function put() {
+    const runs = /** @type {any[]} */ ([]);
+    for (const causal of [true, false]) runs.push(await actions.predict({ ...state, causal }, row, "quiz"));
+    const [best] = runs[told].candidates;
+    const shareIn = (/** @type {any} */ run) =>
+      percent(run.candidates.find((/** @type {any} */ { id }) => id === best.id)?.before ?? 0);
+    const parts = () => ({
+      after: plainText([namedToken(after, "q")]),
+      token: plainText([namedToken(best)]),
+      p: shareIn(runs[0]),
+      q: shareIn(runs[1]),
+    });
+    const ask = () => t("room.mask.ask", { ...parts(), p: shareIn(runs[told]) });
+    const says = () => t(told === 0 ? "room.mask.says_with" : "room.mask.says_without", parts());
+    const judge = async () => ({ right: told, says: await inEach(says) });
+    return { words: await inEach(() => ({ ask: ask(), options: options() })), judge };
+  }
+  return { label: t("room.mask.label"), covers: true, put };
+}
 
 /** The teacher's own question, typed: the options are its lines. Null: it has fewer than two. @param {string} ask @param {string} lines */
 export function ownQuestion(ask, lines) {

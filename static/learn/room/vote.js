@@ -2,12 +2,15 @@
 
 import { h, replace } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
+import { language, t } from "../../ui/i18n.js";
 
 /** @import { Question } from "../../data/rooms.js" */
 
 /** @param {number[]} counts */
 export const total = (counts) => counts.reduce((sum, one) => sum + one, 0);
+
+/** A question of the page in this reader's language; one that was typed has only its own. @template {{ask: string, options: string[]}} Asked @param {Asked & Pick<Question, "others">} question @returns {Asked} */
+export const inReadersLanguage = (question) => ({ ...question, ...question.others?.[language()] });
 
 /**
  * Both votes of each option, as shares. @param {Pick<Question, "options"|"counts"|"right">} question
@@ -22,11 +25,12 @@ export function tallies({ options, counts, right }) {
 }
 
 /**
- * @param {HTMLElement} root @param {Question} question
+ * @param {HTMLElement} root @param {Question} asked
  * @param {{mine?: Record<string, number>, choose?: (choice: number) => void, mark?: (choice: number) => void}} on  `mine`: the own
  *   choice by round; `choose`: of a pupil; `mark`: the teacher says which is right
  */
-export function drawVote(root, question, { mine = {}, choose, mark } = {}) {
+export function drawVote(root, asked, { mine = {}, choose, mark } = {}) {
+  const question = inReadersLanguage(asked);
   const { round, revealed, right, says } = question;
   const lines = tallies(question).map((line, i) => optionOf(line, i));
   const ask = h("p", { class: "room-ask", dataset: { testid: "room-question" } }, question.ask);

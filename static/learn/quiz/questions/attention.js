@@ -43,15 +43,15 @@ export function askMask(trace, state) {
     judge(choice) {
       const chosen = choice === null ? ranked[0] : asked[choice];
       const beside = chosen === ranked[0] ? ranked[1] : chosen;
-      const parts = {
+      const parts = () => ({
         token: name(ranked[0].row),
         p: figureText(percent(ranked[0].moved)),
         other: name(beside.row),
         q: figureText(percent(beside.moved)),
-      };
+      });
       return {
         right: asked.indexOf(ranked[0]),
-        says: phrase(trainedCausal(model) ? "quiz.mask.says_off" : "quiz.mask.says_on", parts),
+        says: () => phrase(trainedCausal(model) ? "quiz.mask.says_off" : "quiz.mask.says_on", parts()),
       };
     },
     more: {
@@ -104,13 +104,13 @@ export function askAttention(trace, state) {
     judge(choice) {
       const chosen = choice === null ? ranked[0] : asked[choice];
       const other = chosen === ranked[0] ? ranked[1] : chosen;
-      const parts = {
+      const parts = () => ({
         key: name(ranked[0].key),
         w: figureText(significant(ranked[0].weight, 3)),
         other: name(other.key),
         v: figureText(significant(other.weight, 3)),
-      };
-      return { right: asked.indexOf(ranked[0]), says: phrase("quiz.attention.says", parts) };
+      });
+      return { right: asked.indexOf(ranked[0]), says: () => phrase("quiz.attention.says", parts()) };
     },
   };
 }

@@ -40,11 +40,11 @@ export function askUnits(trace, state) {
     judge(choice) {
       const guessed = choice === null ? n : asked[choice];
       const owner = ffns.find((/** @type {Ffn} */ { dead }) => dead.length === guessed);
-      if (guessed === n) return { right: asked.indexOf(n), says: phrase("quiz.units.right", vars()) };
+      if (guessed === n) return { right: asked.indexOf(n), says: () => phrase("quiz.units.right", vars()) };
       const key = owner ? "quiz.units.wrong_layer" : "quiz.units.wrong";
       return {
         right: asked.indexOf(n),
-        says: phrase(key, { ...vars(), guess: integer(guessed), other: owner?.layer ?? "" }),
+        says: () => phrase(key, { ...vars(), guess: integer(guessed), other: owner?.layer ?? "" }),
       };
     },
   };
@@ -76,30 +76,24 @@ export function askTemperature(trace, state, actions) {
   const [best] = prediction.candidates;
   if (best.after > SURE) return null;
   const then = state.temperature > 0.5 ? state.temperature / 2 : state.temperature * 2;
-  const shares = {
+  const shares = () => ({
     token: namedToken(best),
     p: figureText(percent(best.after)),
     t: short(state.temperature),
     u: short(then),
-  };
+  });
   return {
     key: `temperature ${trace.key} ${row} ${state.temperature} ${state.topK} ${state.topP}`,
-    asks: phrase("quiz.temperature.ask", shares),
+    asks: phrase("quiz.temperature.ask", shares()),
     options: OPTIONS.map((name) => t(`quiz.temperature.${name}`)),
     async judge() {
       const other = await actions.predict({ ...state, temperature: then }, row, "quiz");
       const share = other.candidates.find((/** @type {{id: number}} */ { id }) => id === best.id)?.after ?? 0;
       const right = Math.abs(share - best.after) < STAYS ? 2 : share > best.after ? 0 : 1;
       const key = right === 2 ? "same" : then < state.temperature ? "lower" : "higher";
-      // A node can only be in one place, so the answer needs its own.
       return {
         right,
-        says: phrase(`quiz.temperature.${key}`, {
-          ...shares,
-          token: namedToken(best),
-          p: figureText(percent(best.after)),
-          q: figureText(percent(share)),
-        }),
+        says: () => phrase(`quiz.temperature.${key}`, { ...shares(), q: figureText(percent(share)) }),
       };
     },
     more: { words: t("quiz.temperature.more", { u: short(then) }), patch: { temperature: then } },
@@ -132,7 +126,7 @@ export function askNext(trace, state) {
     options: asked.map((rank) => listedToken(candidates[rank])),
     judge: (choice) => ({
       right: asked.indexOf(0),
-      says: saysOf(trace, candidates, choice === null ? 0 : asked[choice]),
+      says: () => saysOf(trace, candidates, choice === null ? 0 : asked[choice]),
     }),
   };
 }
@@ -166,13 +160,14 @@ export function askClasses(trace) {
     options: classes.map(({ name }) => className(name)),
     judge(choice) {
       const other = choice === null || classes[choice] === ranked[0] ? ranked[1] : classes[choice];
-      const [name, beside] = [ranked[0], other].map((one) => figureText(className(one.name)));
-      const shares = { p: figureText(percent(ranked[0].probability)), q: figureText(percent(other.probability)) };
-      const gap = figureText(number(ranked[0].logit - other.logit, 2));
-      return {
-        right: classes.indexOf(ranked[0]),
-        says: phrase("quiz.classes.says", { name, other: beside, gap, ...shares }),
-      };
+      const parts = () => ({
+        name: figureText(className(ranked[0].name)),
+        other: figureText(className(other.name)),
+        gap: figureText(number(ranked[0].logit - other.logit, 2)),
+        p: figureText(percent(ranked[0].probability)),
+        q: figureText(percent(other.probability)),
+      });
+      return { right: classes.indexOf(ranked[0]), says: () => phrase("quiz.classes.says", parts()) };
     },
   };
 }
