@@ -34,7 +34,7 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
   let trace = null;
   /** What can be asked about what is shown. @type {Prepared[]} */
   let offers = [];
-  /** The question that was put, with what answers it. @type {(Put & {covers: boolean})|null} */
+  /** The question that was put, with what answers it. @type {(Put & {covers: boolean, view: string})|null} */
   let put = null;
   /** The step of the lesson when it was put. */
   let askedAt = "";
@@ -98,7 +98,10 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
     put = null;
     say({ kind: "done" });
   }
-  const uncover = () => actions.get().quiz && put?.covers && actions.set({ quiz: false });
+  /** What was covered is shown again, in the place where the question was put. */
+  function uncover() {
+    if (actions.get().quiz && put?.covers) actions.set({ quiz: false, view: put.view });
+  }
 
   /** The newest question of what can be asked now. */
   let turn = 0;
@@ -146,7 +149,7 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
   /** @param {Prepared} one */
   async function ask({ covers, put: prepare }) {
     try {
-      put = { ...(await prepare()), covers };
+      put = { ...(await prepare()), covers, view: actions.get().view };
       if (covers) actions.set({ quiz: true });
       askedAt = stepNamed(actions.get());
       const { own, others } = saidHere(put.words);
@@ -165,10 +168,10 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
       if (now.question) drawVote(screen, now.question.revealed ? now.question : { ...now.question, counts: null });
       draw();
     },
-    /** The next step of a lesson takes an answered question away. @param {State} state */
+    /** The next step of a lesson takes the question of this one away; its votes are kept. @param {State} state */
     follow(state) {
       const at = stepNamed(state);
-      if (room?.question?.revealed && at !== "" && askedAt !== "" && at !== askedAt) {
+      if (room?.question && at !== "" && askedAt !== "" && at !== askedAt) {
         askedAt = at;
         done();
       }

@@ -1,5 +1,6 @@
 /** A pupil in the room: joins, follows the teacher or looks around, votes, and hands in. */
 
+import { keyOf } from "../../data/request.js";
 import { firstOf } from "../../data/rooms.js";
 import { linkOf } from "../../state/link.js";
 import { DEFAULTS } from "../../state/store.js";
@@ -232,10 +233,12 @@ export function createPupil(context, { say, leave }) {
     return field;
   }
 
+  const typed = () => typing.field.value.replace(/\s+/g, " ").trim();
+
   /** The whole model with this sentence, on the pupil's own page. */
   function tryOut() {
     const { model } = actions.get();
-    const text = typing.field.value.replace(/\s+/g, " ").trim();
+    const text = typed();
     if (text === "") return;
     following.explore();
     address.open(linkOf(/** @type {State} */ ({ ...DEFAULTS, model, text }), declared));
@@ -243,8 +246,9 @@ export function createPupil(context, { say, leave }) {
 
   /** @param {Turn} turn */
   function handIn(turn) {
+    if (typed() !== "" && typed() !== actions.get().text) tryOut(); // who types and hands in means what was typed
     const state = actions.get();
-    const text = handedText(state, trace);
+    const text = handedText(state, trace?.key === keyOf(state) ? trace : null);
     before[turn.id] = own.sentences[turn.id];
     own.sentences[turn.id] = text;
     say({ kind: "sentence", turn: turn.id, link: sharedLink(state, declared), text, named: isNamed });

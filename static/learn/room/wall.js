@@ -121,7 +121,10 @@ export function createWall(context, { say, show }) {
     const cover = button("room-wall-shown", "", t(shown ? "room.cover" : "room.uncover"), () =>
       say({ kind: "wall", shown: !shown }),
     );
-    const end = button("room-turn-end", "quiet", t("room.turn_end"), () => say({ kind: "turn", ask: null }));
+    const end = button("room-turn-end", "quiet", t("room.turn_end"), () => {
+      say({ kind: "turn", ask: null });
+      say({ kind: "recall" }); // all were on a page of their own
+    });
     replace(
       root,
       h("h3", null, t("room.turn_is", { ask })),
