@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { test } from "node:test";
 import { ApiError } from "../../static/data/api.js";
 import { createPoster, firstOf, isTooLongToSend, LONGEST_SENT } from "../../static/data/rooms.js";
 import { doorSays } from "../../static/learn/room/entrance.js";
@@ -15,9 +14,10 @@ import { inReadersLanguage, tallies } from "../../static/learn/room/vote.js";
 import { cardContent, stateOfSentence, wallContent } from "../../static/learn/room/wall.js";
 import { invitationIn } from "../../static/shell/address.js";
 import { DEFAULTS } from "../../static/state/store.js";
-import { inLanguage, t, useCatalogue } from "../../static/ui/i18n.js";
+import { inLanguage, t } from "../../static/ui/i18n.js";
+import { testWith } from "./words.js";
 
-useCatalogue(JSON.parse(readFileSync(new URL("../../static/i18n/en.json", import.meta.url), "utf8")));
+const test = testWith(JSON.parse(readFileSync(new URL("../../static/i18n/en.json", import.meta.url), "utf8")));
 globalThis.document ??= /** @type {any} */ ({ documentElement: { lang: "en", dataset: {} } });
 
 test("the door says whether other devices can come in, and that nobody came", () => {
@@ -211,6 +211,7 @@ test("a question of the page is read in the reader's language, a typed one as it
 
 test("something is said in another language, and the page's own stays", async () => {
   const read = (/** @type {string} */ url) => readFileSync(new URL(`../../${url}`, import.meta.url), "utf8");
+  const { fetch } = globalThis;
   globalThis.fetch = /** @type {any} */ (async (/** @type {string} */ url) => new Response(read(url)));
   const both = await Promise.all([inLanguage("ja", () => t("room.yes")), inLanguage("en", () => t("room.yes"))]);
   assert.deepEqual(both, ["はい", "yes"]);
@@ -220,6 +221,7 @@ test("something is said in another language, and the page's own stays", async ()
     }),
   );
   assert.equal(t("room.yes"), "yes");
+  globalThis.fetch = fetch;
 });
 
 test("a teacher's own question has a text and two answers", () => {
