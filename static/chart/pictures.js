@@ -25,6 +25,19 @@ export const ICONS = {
 const BELOW = 52;
 
 /**
+ * The room of a picture in a drawer, below what stands over it; null: it is in none. A drawer is as high as what it holds, so where
+ * the picture is in the window follows from its own height, and says nothing about its room.
+ * @param {Element} frame
+ */
+function mostIn(frame) {
+  const drawer = frame.closest(".drawers");
+  if (!drawer) return null;
+  const over = frame.getBoundingClientRect().top - drawer.getBoundingClientRect().top + drawer.scrollTop;
+  const most = parseFloat(getComputedStyle(drawer).maxHeight) - over;
+  return Number.isFinite(most) ? most : null; // beside another model it has no limit
+}
+
+/**
  * The heights that a picture may have, best first: what is left of the window below it before anyone scrolls, what is left
  * with its panel at the top, and the whole window, because far down in a long panel, as on a phone, nothing else is
  * enough. On a phone everybody scrolls, so the first of these does not count there.
@@ -37,7 +50,7 @@ export function heightsFor(frame) {
   const bottom = innerHeight - (page ? parseFloat(getComputedStyle(page).paddingBottom) : 0);
   const inPanel = panel ? top - panel.getBoundingClientRect().top + panel.scrollTop : 0;
   const below = parseFloat(getComputedStyle(frame).getPropertyValue("--below")) || BELOW;
-  const heights = [bottom - (top + scrollY), bottom - inPanel, bottom].map((height) => height - below);
+  const heights = [mostIn(frame) ?? bottom - top - scrollY, bottom - inPanel, bottom].map((height) => height - below);
   return inOneColumn() ? [heights[1], ...heights.slice(1)] : heights;
 }
 

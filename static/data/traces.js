@@ -45,7 +45,7 @@ const KEPT = {
   alone: 8,
   prediction: 64,
   compared_prediction: 32,
-  alternatives: 8, // of 256 rows 0.2 MB each
+  alternatives: 8, // of 512 rows 0.4 MB each
   quiz: 16, // predictions under other settings
   before_weights: 2, // of 256 tokens 12 MB each
   after_weights: 3,

@@ -84,6 +84,7 @@ export function edgesToSource(rollout, row) {
  * @property {boolean} done @property {boolean} [idle]  it waits until it is asked for
  * @property {boolean} [decided]  what decides most was looked for
  * @property {{edges: Edge[], p: number}|null} deciding  the edges, in all layers, to the token that matters most, and the answer's probability without them
+ * @property {string[]} [refused]  keys of edges that cannot be measured
  * @property {any} error
  */
 
@@ -158,7 +159,12 @@ export function createKnockoutMeasuring(onChange) {
       measured.effects.set(edgeKey(one), one);
       onChange();
     };
-    return () => void measure(request, { signal, onStart() {}, onEffect }).catch(() => {}); // it stays unmeasured
+    return () =>
+      void measure(request, { signal, onStart() {}, onEffect }).catch(() => {
+        if (signal.aborted) return;
+        measured.refused = [...(measured.refused ?? []), ...missing.map(edgeKey)]; // it stays unmeasured
+        onChange();
+      });
   }
 
   return {

@@ -1,7 +1,9 @@
 /** The river of one page: draws the newest trace, and draws it again whenever more is measured. */
 
 import { widthOf } from "../chart/theme.js";
+import { rankState } from "../data/explain.js";
 import { editing, sideShown } from "../model/compare/runs.js";
+import { can } from "../model/description.js";
 import { withoutHeadsOff } from "../model/edits.js";
 import { partAt, partToggled } from "../model/formula_edits.js";
 import { everyLayer, withoutKnockouts } from "../model/interventions.js";
@@ -73,7 +75,8 @@ export function buildRiverParts(root, say) {
     t("river.measure"),
   );
   const moment = h("span", { class: "dim moment", "aria-hidden": true }, t("river.moment_short")); // it has a name that says more
-  const foot = h("div", { class: "foot" }, watch, moment, scrub, choice, legend, measure);
+  const which = h("button", { class: "btn", type: "button", dataset: { testid: "river-which" } }, t("river.which"));
+  const foot = h("div", { class: "foot" }, watch, moment, scrub, choice, legend, measure, which);
   replace(say, says, previewed, restore);
   const waits = h("p", { class: "lines-wait", role: "status", hidden: true, dataset: { testid: "river-waits" } });
   replace(root, name, bytes, board.box, buildStartKey(), waits, foot, table);
@@ -87,6 +90,7 @@ export function buildRiverParts(root, say) {
     table,
     legend,
     measure,
+    which,
     restore,
     board,
     foot,
@@ -161,7 +165,9 @@ export function createRiver(parts) {
     const edges = hides ? edgesHidden(hides) : last?.measured?.deciding?.edges;
     if (!edges) return;
     // the newest knockouts are the page's, not those of the trace that is shown
-    actions.set(hiding(actions.get(), trace, edges, hides === "wider" ? withoutKnockouts : undefined));
+    const hidden = hiding(actions.get(), trace, edges, hides === "wider" ? withoutKnockouts : undefined);
+    // The cell stays chosen, though another has the most weight now.
+    actions.set(placeOf(state).name === "head" ? { ...hidden, ...position(state, trace) } : hidden);
   });
   // The button is below the picture, which may have left the screen.
   parts.watch.addEventListener("click", () => {
@@ -177,6 +183,7 @@ export function createRiver(parts) {
   });
   const page = /** @type {HTMLElement|null} */ (parts.root.closest(".page"));
   if (page) new MutationObserver(() => now?.state.quiz && render()).observe(page, { attributeFilter: ["data-quiz"] });
+  parts.which.onclick = () => now?.actions.set({ drawer: "rank", ...rankState.patch({ shows: "heads", by: "delta" }) });
   let frame = 0;
 
   /** What a button of the sentence hides. @param {string} hides */
@@ -223,7 +230,11 @@ export function createRiver(parts) {
     setText(parts.restore, t("river.restore", { n: facts.knockouts.length }));
     parts.restore.onclick = () => now?.actions.set({ interventions: withoutKnockouts(now.state.interventions) });
     const heads = state.start ? NONE : riverState.of(state).heads;
-    drawChoice(parts.choice, heads !== NONE ? choicesOf(trace, facts) : [], heads, actions);
+    const choices = heads !== NONE ? choicesOf(trace, facts) : [];
+    drawChoice(parts.choice, choices, heads, actions);
+    // Where the kinds of heads are chosen there is no room: it stays under Tools.
+    const asks = can(trace.model, "ablations") && !facts.isSaved && state.lesson === null && !choices.length;
+    update(parts.which, { hidden: !asks });
     for (const part of [parts.foot, parts.table]) part.hidden = !whole || facts.waits || state.start;
     parts.waits.hidden = !facts.waits;
     const refused = trace.explained.route?.refused;

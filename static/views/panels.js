@@ -32,6 +32,7 @@ import {
   compareState,
   dockState,
   fedState,
+  GAME_MODEL,
   gameState,
   generationState,
 } from "./view_states.js";
@@ -287,7 +288,7 @@ const rank = {
 const game = {
   id: "game",
   frame: { place: "drawer", className: "panel rank", title: "game.title", tool: true },
-  has: (model) => model.name === "stories-gpt",
+  has: (model) => model.name === GAME_MODEL,
   shown: ({ drawer, file, lesson }) => drawer === "game" && file === null && lesson === null,
   viewState: gameState,
   needs: ["prediction"],

@@ -106,11 +106,6 @@ export const avState = viewState("av", { values: choice(...AV_VALUES) });
 /** What the pencil edits: the open head, its layer, or all layers. */
 export const SCOPES = /** @type {const} */ (["head", "layer", "all"]);
 
-/**
- * Which step on the way to the weights is shown, and how they are drawn. `heads`, for lines: the open one (null), the mean of its layer,
- * or these of its layer. `unit`: null while nobody chose, which is characters where most tokens are bytes. `pencil`: auto is on
- * at the step of the mask.
- */
 /** Several heads as one matrix (model/averages.js), in the order of the choice; "head": the open one, alone. */
 export const AVERAGES = /** @type {const} */ ([
   "head",
@@ -123,6 +118,11 @@ export const AVERAGES = /** @type {const} */ ([
   "rollout",
 ]);
 
+/**
+ * Which step on the way to the weights is shown, and how they are drawn. `heads`, for lines: the open one (null), the mean of its layer,
+ * or these of its layer. `unit`: null while nobody chose, which is characters where most tokens are bytes. `pencil`: auto is on
+ * at the step of the mask.
+ */
 export const attentionState = viewState("attention", {
   step: choice("weights", "content", "distance", "added", "qk", "uncapped", "scaled", "bias", "masked", "feature"),
   as: choice("matrix", "lines"),
@@ -133,6 +133,9 @@ export const attentionState = viewState("attention", {
   pencil: choice("auto", "on", "off"),
   scope: choice(...SCOPES),
 });
+
+/** Its puzzles are of these weights. */
+export const GAME_MODEL = "stories-gpt";
 
 /** Of the game: its puzzle, by number; null: today's. */
 export const gameState = viewState("game", { puzzle: index(/** @type {number|null} */ (null)) });

@@ -150,6 +150,28 @@ def test_in_a_head_the_sentence_says_what_a_mask_did_there_and_takes_it_back(
     wait_for_run(page, "!run.masks")
 
 
+def test_a_newcomer_hides_a_cell_in_one_head_and_asks_which_head_matters_most(
+    page: "Page", model: checkpoint.Checkpoint
+) -> None:
+    """The cell stays open, though nobody chose it and another now has the most weight; the model offers the ranking."""
+    open_page_at(page, view="attention", river__shown="on")
+    row = traced(model).tensors[NAME][HEAD, -1]
+    page.get_by_test_id("hide-in-head").click()
+    where = wait_for_run(page, "run.interventions?.length === 1")["interventions"][0]["where"]
+    assert where["head"] == HEAD
+    key = where["key"]
+    assert key == int(row.argmax())
+    page.wait_for_function(f"() => new URLSearchParams(location.search).get('key') === '{key}'")
+    expect(page.get_by_test_id("river-says")).to_contain_text(f"Hidden in head {LAYER}·{HEAD}")
+    page.keyboard.press("Control+z")
+    page.get_by_test_id("crumb-model").click()
+    page.get_by_test_id("river-which").click()
+    expect(page.get_by_test_id("rank-row")).to_have_count(5)
+    pictured = page.locator("[data-panel=rank] canvas").first
+    rows = model.config.n_layer
+    assert (pictured.bounding_box() or {"height": 0})["height"] >= rows * 30, "as high as the drawer has room for"
+
+
 def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkpoint.Checkpoint) -> None:
     """By its eye, by its key, and in the line of edits; what is set aside is in the link and in no request."""
     sent: list[str] = []

@@ -3,6 +3,7 @@
  * (`changes.js`), of a place that is open (`spots.js`).
  */
 
+import { edgeKey } from "../../model/interventions.js";
 import { h } from "../../ui/dom.js";
 import { briefPercent, number } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
@@ -91,6 +92,9 @@ function headSentence(facts, { layer, head, edge, weight, most, masked }) {
       }),
     );
   };
+  // The layer's is often known before: it waits, so that no button moves under the pointer.
+  const waits = !inHead && !facts.measured?.refused?.includes(edgeKey({ ...edge, head }));
+  if (waits) return first;
   return [...first, ...(inHead ? [offer("head", inHead)] : []), ...(inLayer ? [offer("layer", inLayer)] : [])];
 }
 

@@ -44,7 +44,10 @@ export function buildPencil(root) {
       h("span", { class: "word" }, t("pencil.edit")),
     )
   );
-  const scopes = segment(t("pencil.scope"), SCOPES, "scope", (name) => t(`pencil.scope.${name}`));
+  const scopes = segment(t("pencil.scope"), SCOPES, "scope", () => "");
+  // In the line of the steps there is not always room for the long words.
+  for (const one of Object.values(scopes.buttons))
+    one.append(h("span", { class: "brief" }), h("span", { class: "long" }));
   const says = h("span", { class: "dim", role: "status", dataset: { testid: "pencil-says" } });
   const box = h("div", { class: "pencil-tools" }, button, scopes.box, says);
   root.addEventListener("keydown", (event) => {
@@ -114,7 +117,9 @@ export function drawPencil(pencil, trace, state, actions, redraw) {
   scopes.show(scope, (name) => actions.set(attentionState.patch({ scope: name })));
   for (const name of SCOPES) {
     const word = name === "head" && showsMeans(trace.attention) ? "group" : name;
-    setText(scopes.buttons[name], t(`pencil.scope.${word}`));
+    const [brief, long] = scopes.buttons[name].children;
+    setText(brief, t(`pencil.scope.${word}`));
+    setText(long, t(`pencil.scope.${word}_long`, { layer: state.layer }));
     update(scopes.buttons[name], { title: t(`pencil.scope.${word}_about`) });
   }
   setText(says, "");

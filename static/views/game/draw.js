@@ -5,8 +5,8 @@ import { rowOf } from "../../model/selection.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { briefPercent, integer } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { gameState } from "../view_states.js";
-import { BELOW, begun, cutEdit, GAME_MODEL, isPlayed, judged, LOCKED_FROM, PUZZLES, puzzleOfDay } from "./rules.js";
+import { GAME_MODEL, gameState } from "../view_states.js";
+import { BELOW, begun, cutEdit, isPlayed, judged, LOCKED_FROM, PUZZLES, puzzleOfDay } from "./rules.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"

@@ -5,6 +5,7 @@
 
 import { attentionsOf } from "../../model/description.js";
 import { isPlain, runOf } from "../../state/run.js";
+import { GAME_MODEL } from "../view_states.js";
 
 /**
  * @import { Intervention } from "../../state/run.js"
@@ -22,7 +23,6 @@ import { isPlain, runOf } from "../../state/run.js";
  * @property {Cut[]} best  the fewest known
  */
 
-export const GAME_MODEL = "stories-gpt";
 /** The answer's probability has to fall below this. */
 export const BELOW = 0.05;
 /** From this layer on, the last token's connections to the answer itself are locked: they would be the whole puzzle. */
