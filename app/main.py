@@ -24,6 +24,7 @@ from chumoku.app.http.conditional import Built
 from chumoku.app.http.deps import State
 from chumoku.app.http.middleware import Failures, HeadAsGet, SecurityHeaders
 from chumoku.app.http.observe import Observe
+from chumoku.app.http.packing import Packing
 from chumoku.app.page_files import STATIC
 from chumoku.app.services import discovery, generation, pictures
 from chumoku.app.services.batching import Batching
@@ -62,6 +63,7 @@ def create_app(settings: Settings | None = None, loaded: Library | None = None) 
         Middleware(BodyLimit, limits=limits),
         Middleware(Hosts, names=known_names((settings.host, *settings.hosts))),
         Middleware(Access, token=settings.token),
+        Middleware(Packing),
     ]
     app = FastAPI(title="Chumoku", version=VERSION, description=DESCRIPTION, docs_url=None, redoc_url=None,
                   openapi_url=None, redirect_slashes=False, middleware=around,
