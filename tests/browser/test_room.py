@@ -270,6 +270,8 @@ def lead_a_lesson(teacher: "Page", pupils: list["Page"]) -> None:
     first.get_by_test_id("room-option").nth(2).click()
     expect(teacher.get_by_test_id("room-voted")).to_have_text("1 of 8 have voted.")
     expect(first.get_by_test_id("lesson-answer")).to_be_empty()
+    teacher.reload()
+    expect(teacher.get_by_test_id("room-reveal")).to_have_text("Show the answer")  # it is still the model that answers
     teacher.get_by_test_id("room-reveal").click()
     for page in (teacher, first):
         expect(page.get_by_test_id("lesson-answer")).to_contain_text("ball")

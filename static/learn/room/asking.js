@@ -114,7 +114,19 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
     offers = found;
     if (words !== drawn.notes) replace(notes, words && notesOf(words));
     drawn.notes = words;
+    await recognize();
     draw();
+  }
+
+  /** The page was opened again: the model still answers the question that is on the screens. */
+  async function recognize() {
+    const asked = room?.question;
+    const same = asked && !put && offers.find(({ label }) => label === asked.ask);
+    if (!same) return;
+    const prepared = await same.put();
+    put ??= { ...prepared, covers: same.covers, view: actions.get().view };
+    askedAt = stepNamed(actions.get());
+    drawn.acts = drawn.question = "";
   }
 
   function drawOffers() {
@@ -134,8 +146,9 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
     const options = h("textarea", { rows: 4, id: newId("room-own-options"), dataset: data }, YES_NO());
     const send = button("room-own-put", "", t("room.put"), () => {
       const own = ownQuestion(ask_.value, options.value);
-      if (own) say({ kind: "ask", ...own });
-      else problem(t("room.own_needs"));
+      if (!own) return problem(t("room.own_needs"));
+      put = null; // the teacher answers it
+      say({ kind: "ask", ...own });
     });
     return buildFold(
       "room-own",
