@@ -336,7 +336,8 @@ function say(says, words) {
   if (text === says.textContent) return;
   keepingFocus(says, () => replace(says, ...words));
   const buttons = says.querySelectorAll("button").length; // each has room around it
-  says.style.setProperty("--ems", (widthOf(text, 16, "--font", 600) / 16 + 1.4 * buttons).toFixed(1)); // one line: css/layout.css
+  const ems = 1.01 * (widthOf(text, 16, "--font", 600) / 16 + 1.5 * buttons); // letters are rounded to pixels, too
+  says.style.setProperty("--ems", ems.toFixed(1)); // one line: css/layout.css
 }
 
 const made = perRoot(() => ({ river: /** @type {ReturnType<typeof createRiver>|null} */ (null) }));
