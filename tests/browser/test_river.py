@@ -102,7 +102,7 @@ def test_any_token_shows_its_own_answer(page: "Page") -> None:
 
 def test_the_sentence_of_a_place_is_about_that_place(page: "Page") -> None:
     """Of an FFN what it adds to the stream and the logit, of the embedding its row, at the prediction two answers."""
-    model, layer = loaded("decoder-only"), 4
+    model, layer = loaded("decoder-only"), 5
     ids = model.tokenizer.encode(TEXT)
     names = [f"layers.{layer}.ffn.out", f"layers.{layer}.resid_mid"]
     out, stream = (trace(model, ids, names).tensors[name][-1].double().norm() for name in names)
@@ -120,7 +120,8 @@ def test_the_sentence_of_a_place_is_about_that_place(page: "Page") -> None:
         f" It changes the logit of car by {value}."
     )
     page.get_by_test_id("ffn-off").wait_for()
-    told = said.inner_text().split(" to ")[-1].rstrip(".")
+    expect(said).to_have_text(re.compile(r"car rises to .*\. In the end it helps the other answers more\.$"))
+    told = re.findall(r" to ([\d.]+\s%)\.", said.inner_text())[-1]
     page.get_by_test_id("ffn-off").click()
     run = wait_for_run(page, "run.interventions?.length === 1")
     assert run["interventions"][0]["where"] == {"attention": "self", "layer": layer, "role": "out"}

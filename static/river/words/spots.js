@@ -118,7 +118,7 @@ function ffnWords({ token, stack, layer, ratio, adds, off }) {
   return [
     ...phrase(ratio === null ? "say.ffn" : "say.ffn_adds", { ...words, times: number(ratio ?? 0, 2) }),
     ...(adds ? phrase("say.ffn_logit", { answer: answerMark(adds.answer), value: signed(adds.value, 2) }) : []),
-    ...(off ? [h("span", { class: "tells" }, offWords(off))] : []),
+    ...(off ? [h("span", { class: "tells" }, offWords(off), againstWords(adds, off))] : []),
   ];
 }
 
@@ -129,6 +129,12 @@ function offWords({ answer, before, after }) {
   const [was, p] = [before, after].map(briefPercent);
   const verb = p === was ? "without_stays" : after < before ? "without" : "without_rises";
   return phrase(`river.${verb}`, { cut, answer: answerMark(answer), p });
+}
+
+/** Why the answer may move against its own logit. @param {FfnSpot["adds"]} adds @param {NonNullable<FfnSpot["off"]>} off */
+function againstWords(adds, { before, after }) {
+  if (!adds || briefPercent(before) === briefPercent(after) || adds.value > 0 === before > after) return "";
+  return t(adds.value > 0 ? "say.ffn_helps_others" : "say.ffn_hurts_others");
 }
 
 /** @param {EmbeddingSpot} spot @returns {Words} */
