@@ -146,6 +146,7 @@ export function createRiver(parts) {
       const { player } = writerOf(now.actions);
       return player.doing === "play" ? player.pause() : void player.play();
     }
+    if (button.dataset.focus === "compare-texts") return writerOf(now.actions).session.compareFork();
     const { hides, puts, off } = button.dataset;
     const { trace, state, actions } = now;
     parts.board.canvas.focus({ preventScroll: true }); // the button goes

@@ -606,6 +606,22 @@ def test_ten_ways_on_are_the_models_own(page: "Page", text: str, checkpoint: "Ch
     expect(page.get_by_test_id("tree-node")).to_have_count(1)
 
 
+def test_the_sentence_offers_to_compare_with_the_text_that_was_left(page: "Page", text: str) -> None:
+    page.goto(link({"text": text, "view": "model", "seed": SEED}))
+    says = page.get_by_test_id("river-says")
+    step = page.get_by_test_id("gen-step")
+    step.click()
+    expect(says).to_contain_text("Random draw")
+    expect(page.get_by_test_id("compare-texts")).to_have_count(0)
+    page.get_by_test_id("gen-back").click()
+    expect(page.get_by_test_id("cut-looks")).to_be_visible()  # all is measured
+    page.get_by_test_id("likely").nth(1).click()
+    expect(says).to_contain_text("The other text is kept: Compare both")
+    page.get_by_test_id("compare-texts").click()
+    expect(page.get_by_test_id("pair-kl")).to_be_visible()
+    expect(says).not_to_contain_text("The other text is kept")
+
+
 def test_two_texts_are_compared_with_the_models_own_numbers(
     page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
 ) -> None:
@@ -617,8 +633,7 @@ def test_two_texts_are_compared_with_the_models_own_numbers(
     bars_of(page).nth(4).click()
     settled(page, n + 1)
     second = ids_of(page)
-    for at in (0, 1):
-        ends(page).nth(at).click()
+    page.get_by_test_id("tree-pick").click()  # with the text that it forked from
     expect(page.get_by_test_id("pair-kl")).to_be_visible()
     names = ["logits", f"layers.{LAYER}.attn.pattern"]
     runs = [trace(checkpoint, ids, names).tensors for ids in (first, second)]
@@ -644,6 +659,10 @@ def test_two_texts_are_compared_with_the_models_own_numbers(
     assert max(float(looks.get_attribute(f"data-{one}") or 0) for one in "ab") == pytest.approx(float(most), abs=1e-5)
     page.get_by_test_id("pair-clear").click()
     expect(page.get_by_test_id("next-where")).to_be_visible()
+    ends(page).first.click()
+    expect(page.get_by_test_id("tree-pick-hint")).to_have_text("A is chosen. Press + at the end of the other text.")
+    ends(page).first.click()
+    expect(page.get_by_test_id("tree-pick-hint")).to_be_hidden()
 
     # A file brings back what was pruned.
     with page.expect_download() as saving:

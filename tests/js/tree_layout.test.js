@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NO_TREE, visited, wayTo } from "../../static/state/text_tree.js";
 import { folded } from "../../static/state/tree_changes.js";
-import { branchEnd, columnEnds, neighbour, placedFrom } from "../../static/views/generation/tree_layout.js";
+import { branchEnd, columnEnds, forkOf, neighbour, placedFrom } from "../../static/views/generation/tree_layout.js";
 
 const RUN = { model: "gpt", text: "Tom" };
 const EDITED = { ...RUN, interventions: [{ kind: "ablate", where: { layer: 5, role: "z", head: 5 } }] };
@@ -103,6 +103,19 @@ test("a branch ends where the shown text does, or along its oldest way", () => {
     [5, 4].map((id) => TREE.nodes[branchEnd(TREE, at(id))]?.ids[0]),
     [6, 4],
   );
+});
+
+test("the other text is the oldest that left the way where it forked last", () => {
+  const at = (/** @type {number} */ id) => TREE.nodes.findIndex((node) => node?.ids[0] === id);
+  const fork = (/** @type {number} */ id) => {
+    const found = forkOf(TREE, at(id));
+    return found && [found.at, found.other].map((one) => TREE.nodes[one]?.ids[0]);
+  };
+  assert.deepEqual(fork(7), [7, 3]);
+  assert.deepEqual(fork(4), [4, 7]); // 2 leads to what is shown
+  assert.deepEqual(fork(6), [5, 7]);
+  assert.equal(fork(0), null);
+  assert.equal(forkOf(treeOf({ ids: [1, 2] }), 2), null);
 });
 
 test("a column is as wide as its widest label", () => {

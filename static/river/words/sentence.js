@@ -21,7 +21,7 @@ import {
   rowName,
   shareBetween,
 } from "./names.js";
-import { spotWords, writtenWords } from "./spots.js";
+import { keptWords, spotWords, writtenWords } from "./spots.js";
 
 /**
  * @import { Edge } from "../../model/interventions.js"
@@ -56,13 +56,14 @@ export function sentenceOf(facts, predicts, head, written = null, spot = null) {
   }
   if (facts.fall) return changeWords(facts, predicts);
   if (head) return headSentence(facts, head);
-  if (written && !facts.isEnd && facts.answers.length) return writtenWords(facts, written);
+  const { step = null } = written ?? {};
+  if (written && step && !facts.isEnd && facts.answers.length) return writtenWords(facts, { ...written, step });
   const there = spot && spot.at !== "prediction" && spotWords(spot);
   if (there) return there;
   if (facts.isEnd) return [t("generation.end_of_text"), isTranslation(facts) ? t("river.pick") : ""];
   const second = spot?.at === "prediction" ? secondWords(facts) : [];
   const says = [...saysWords(facts, predicts), ...second, ...sourceWords(facts)];
-  return [...says, h("span", { class: "tells" }, decidingWords(facts))];
+  return [...says, ...(written?.kept ? keptWords() : [h("span", { class: "tells" }, decidingWords(facts))])];
 }
 
 /** What the chosen token of an open head attends to, and what hiding that in this head and in its layer does. @param {Facts} facts @param {HeadSaid} said @returns {Words} */

@@ -148,11 +148,13 @@ function embeddingWords({ token, from, id, positions, position, scale }) {
 // How the last token came.
 
 /**
- * @typedef {{step: {u: number|null, typed?: boolean, after: number, before: number, settings: {temperature: number}}, playing: boolean, blocked: boolean}} Written
+ * @typedef {{u: number|null, typed?: boolean, after: number, before: number, settings: {temperature: number}}} Draw
+ * @typedef {{step: Draw|null, kept: boolean, playing: boolean, blocked: boolean}} Written  `step`: if this page drew it; `kept`: with it
+ *   the text left another one, which is kept
  */
 
-/** How the last token came, what comes next, and the button that goes on. @param {Facts} facts @param {Written} written @returns {Words} */
-export function writtenWords({ names, row, written, answers: [answer] }, { step, playing, blocked }) {
+/** How the last token came, what comes next, and the button that goes on. @param {Facts} facts @param {Written & {step: Draw}} written @returns {Words} */
+export function writtenWords({ names, row, written, answers: [answer] }, { step, kept, playing, blocked }) {
   const name = names[0][row];
   const how =
     step.u === null ? (step.typed ? "typed" : "forced") : step.settings.temperature === 0 ? "greedy" : "drawn";
@@ -165,13 +167,23 @@ export function writtenWords({ names, row, written, answers: [answer] }, { step,
   });
   if (blocked) return words;
   const attrs = { class: "link", type: "button", dataset: { testid: "keep-writing", focus: "keep-writing" } };
-  return [...words, " ", h("button", attrs, t(playing ? "generation.pause" : "say.keep_writing"))];
+  const on = h("button", attrs, t(playing ? "generation.pause" : "say.keep_writing"));
+  return [...words, " ", on, ...(kept && !playing ? keptWords() : [])];
 }
 
-/** How the chosen token was drawn, if it is the last and this page drew it. @param {{trace: ModelTrace, actions: Actions}} now @param {number} row @returns {Written|null} */
+/** That the text which was left is kept, and the button that shows both. @returns {Words} */
+export function keptWords() {
+  const attrs = { class: "link", type: "button", dataset: { testid: "compare-texts", focus: "compare-texts" } };
+  return phrase("say.kept", { compare: h("button", attrs, t("say.compare_texts")) });
+}
+
+/** How the chosen token came, if it is the last and this page drew it or left another text with it. @param {{trace: ModelTrace, actions: Actions}} now @param {number} row @returns {Written|null} */
 export function writtenOf({ trace: { written }, actions }, row) {
   if (row + 1 !== written?.real.end) return null;
   const { session, player } = writerOf(actions);
   const step = session.step(written.tokens.slice(written.real.start, written.real.end).map(({ id }) => id));
-  return step ? { step, playing: player.doing === "play", blocked: session.blocked() !== null } : null;
+  const { drawer, lesson } = actions.get();
+  const kept = drawer !== "generation" && lesson === null && session.fork()?.at === session.here();
+  if (!step && !kept) return null;
+  return { step, kept, playing: player.doing === "play", blocked: session.blocked() !== null };
 }

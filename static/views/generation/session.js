@@ -10,6 +10,7 @@ import { rowOf } from "../../model/selection.js";
 import { followsQuery, nodeShown, showingIds, writingSide } from "../../model/written.js";
 import { allFrom, find, merged, NO_TREE, nodeAt, sameSentence, visited, wayTo } from "../../state/text_tree.js";
 import { folded, grownBy, picked, pruned, renamed, undone } from "../../state/tree_changes.js";
+import { forkOf } from "./tree_layout.js";
 
 /**
  * @import { ModelTrace, Prediction } from "../../data/model_trace.js"
@@ -194,6 +195,13 @@ export function createSession(actions) {
     rename: (at, name) => actions.set({ tree: renamed(shownTree(), at, name) }),
     /** @param {number} at @param {boolean} folds */
     fold: (at, folds) => actions.set({ tree: folded(shownTree(), at, folds) }),
+    /** Where the shown text forked last, and the other one. */
+    fork: () => (here() < 0 ? null : forkOf(shownTree(), here())),
+    /** The shown text beside the one that it forked from. */
+    compareFork() {
+      const [tree, fork] = [shownTree(), session.fork()];
+      if (fork) actions.set({ drawer: "generation", tree: { ...tree, pair: [fork.other, here()] } });
+    },
     /** @param {number} at  to be compared */
     pick: (at) => actions.set({ tree: picked(shownTree(), at) }),
     /** Texts that another request wrote from here. @param {Path} path @param {{ids: number[], told: Told}[]} texts */

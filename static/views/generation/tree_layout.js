@@ -79,6 +79,21 @@ export function neighbour(tree, all, at, key) {
   return near[0]?.at ?? null;
 }
 
+/**
+ * Where the way to a node forked last, and the end of the other text, the oldest of several; null: it never forked.
+ * @param {TextTree} tree @param {number} at @returns {{at: number, other: number}|null}
+ */
+export function forkOf(tree, at) {
+  const way = wayTo(tree, at);
+  for (const up of way.slice(0, -1).reverse()) {
+    const ways = waysFrom(tree, up).map((one) => one.at);
+    const own = ways.find((one) => way.includes(one));
+    const other = ways.find((one) => one !== own);
+    if (own !== undefined && other !== undefined) return { at: own, other: branchEnd(tree, other) };
+  }
+  return null;
+}
+
 /** The end of the branch that goes on from a node: of the shown one, or along the oldest way. @param {TextTree} tree @param {number} at */
 export function branchEnd(tree, at) {
   if (tree.tip >= 0 && wayTo(tree, tree.tip).includes(at)) return tree.tip;

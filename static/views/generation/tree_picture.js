@@ -61,7 +61,8 @@ function roomOf(picture, one) {
   const size = 14 * picture.zoom;
   const edit = one.edited === null ? 0 : widthOf(`100 %  ${editOf(picture, one.edited)}`, size * 0.86, "--font", 500);
   const label = widthOf(nodeLabel(picture, one.at), size, "--font", 700);
-  return Math.max(label, edit) + (SIZE.around + (one.row > 0 && one.column ? SIZE.bend : 0)) * picture.zoom;
+  const share = picture.brief ? 0 : widthOf("99 %", size * 0.86, "--font", 400);
+  return Math.max(label, edit, share) + (SIZE.around + (one.row > 0 && one.column ? SIZE.bend : 0)) * picture.zoom;
 }
 
 /** How a run differs from the plain one: "head 5·5 off". @param {WritingRun} run @param {ModelTrace|null} trace */

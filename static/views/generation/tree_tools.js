@@ -42,16 +42,26 @@ export function createTreeTools(session, actions, zooms, more) {
     dataset: { testid: "tree-name" },
     on: { change: rename },
   });
-  const pick = button("pick", () => session.pick(session.here()));
+  /** Whether the other text is known without being chosen. */
+  const hasOther = () => session.tree().pair.length !== 1 && session.fork() !== null;
+  const pick = button("pick", () => {
+    const isChosen = session.tree().pair.includes(session.here());
+    if (!isChosen && hasOther()) session.compareFork();
+    else session.pick(session.here());
+  });
+  const hint = h("span", { class: "pick-hint", role: "status", dataset: { testid: "tree-pick-hint" } });
   const prune = button("prune", () => session.prune(session.here()));
   const fold = button("fold", () => session.fold(session.here(), !nodeAt(session.tree(), session.here()).folded));
   const undo = button("undo", () => session.undo());
+  const pickAbout = (/** @type {boolean} */ chosen) =>
+    chosen ? "tree.unpick" : hasOther() ? "tree.pick_both" : "tree.pick_about";
   const file = createTreeFile(session, actions);
   const node = h(
     "div",
     { class: "tree-tools", role: "group", "aria-label": t("tree.tools") },
     more,
     pick,
+    hint,
     field,
     fold,
     prune,
@@ -66,12 +76,14 @@ export function createTreeTools(session, actions, zooms, more) {
       const tree = session.tree();
       const at = session.here();
       const one = at < 0 ? null : nodeAt(tree, at);
+      setText(hint, tree.pair.length === 1 ? t("tree.pick_other") : "");
+      hint.hidden = tree.pair.length !== 1;
       for (const each of [pick, field, prune, fold, undo, ...zooms]) each.hidden = one === null;
       file.save.hidden = one === null;
       undo.hidden = tree.past.length === 0;
       if (!one) return;
       const chosen = tree.pair.includes(at);
-      update(pick, { "aria-pressed": chosen, title: t(chosen ? "tree.unpick" : "tree.pick_about") });
+      update(pick, { "aria-pressed": chosen, title: t(pickAbout(chosen)) });
       if (document.activeElement !== field) field.value = nodeAt(tree, end()).name ?? "";
       update(prune, { "aria-disabled": one.up < 0 ? "true" : null });
       setText(fold, t(one.folded ? "tree.open" : "tree.fold"));
