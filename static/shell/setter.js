@@ -51,6 +51,9 @@ function allowed({ file }, patch) {
 /** Selections that refer to another model's numbers. */
 const UNCHOSEN = { cell: null, ffnUnit: null, answer: null };
 
+/** How a typed text is read: what a chat's template wrote, special tokens included, does not hold for another text. */
+const AS_TYPED = { addSpecial: true, special: false, chat: [] };
+
 /** Whether the model can answer this: a class, or a token that can be sampled. @param {{classes: string[]|null, vocab_size: number, never_sampled: number[]}} model @param {number|null} id */
 const isAnswer = ({ classes, vocab_size, never_sampled }, id) =>
   id !== null && id < (classes?.length || vocab_size) && (Boolean(classes?.length) || !never_sampled.includes(id));
@@ -89,7 +92,8 @@ export function fitted(before, patch, modelOf, declared) {
     (changed || another) && patch.viewState !== null
       ? { viewState: mergedViewState(anotherSentence(declared), patch.viewState ?? {}) }
       : {};
-  const asked = { ...fresh, ...(another && { answer: null }), ...patch, ...kept, ...quizOrModel(before, patch) };
+  const typed = "text" in patch && patch.text !== before.text && !("addSpecial" in patch) ? AS_TYPED : {};
+  const asked = { ...fresh, ...(another && { answer: null }), ...typed, ...patch, ...kept, ...quizOrModel(before, patch) };
   const state = { ...before, ...asked, viewState: before.viewState };
   const model = modelOf(state);
   if (!model) return asked;

@@ -146,3 +146,21 @@ test("after Back to a model that never loaded, another can be chosen", () => {
   assert.equal(patch.layer, translator.config.n_layer - 1);
   assert.equal(patch.query, null);
 });
+
+test("another text after a chat is read as any typed text: the tokens around it are added", () => {
+  const model = { ...line(decoder, "a"), chat: true };
+  const chat = [{ role: "user", content: "hi" }];
+  const before = { ...DEFAULTS, model: "a", text: "<s>[user] hi", special: true, addSpecial: false, chat };
+  /** @param {any} patch */
+  const then = (patch) => {
+    const { addSpecial, special, chat: turns } = { ...before, ...fitted(before, patch, () => model, []) };
+    return { addSpecial, special, turns };
+  };
+  const typed = { addSpecial: true, special: false, turns: [] };
+  assert.deepEqual(then({ text: "The cat", ids: null, nPrompt: null }), typed);
+  const read = { addSpecial: false, special: true, turns: chat };
+  assert.deepEqual(then({ ids: [1, 2, 3], nPrompt: 2 }), read, "what is written goes on with it");
+  assert.deepEqual(then({ text: "<s>[user] hi", layer: 1 }), read, "the same text");
+  const other = { text: "<s>[user] bye", special: true, addSpecial: false, chat: [] };
+  assert.deepEqual(then(other), { ...read, turns: [] }, "the next turn of a chat, or a run that was opened");
+});
