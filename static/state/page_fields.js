@@ -5,7 +5,7 @@
 
 import { decimal, index, list, object, onOff, pair, text, typed, whole } from "./fields.js";
 import { isIntervention } from "./run.js";
-import { compact, MOST_NODES, NO_TREE, wayTo } from "./text_tree.js";
+import { compact, LONGEST_LINE, MOST_NODES, NO_TREE, wayTo } from "./text_tree.js";
 
 /**
  * @import { Field } from "./fields.js"
@@ -50,13 +50,13 @@ const texts = () => {
 const HOWS = /** @type {How[]} */ (["prompt", "edited", "given", "greedy", "drawn", "taken", "typed"]);
 const NUMBERS = /** @type {const} */ (["p", "after", "u", "seed", "settings"]);
 /** @type {Record<typeof NUMBERS[number], number>} */
-const LARGEST = { p: 1, after: 1, u: 1, seed: Number.MAX_SAFE_INTEGER, settings: MOST_NODES };
+const LARGEST = { p: 1, after: 1, u: 1, seed: Number.MAX_SAFE_INTEGER, settings: MOST_NODES + LONGEST_LINE };
 const [OF_NODE, BETWEEN_NODES, AFTER_NODES] = ["*", "_", "__"];
 
 /** A tree from elsewhere; undefined: it is not valid. @param {any} value @returns {TextTree|undefined} */
 export function treeIn(value) {
   const { runs, settings, words, nodes, tip, pair = [] } = Object(value);
-  if (![runs, settings, nodes].every(Array.isArray) || Object(words) !== words || nodes.length > MOST_NODES)
+  if (![runs, settings, nodes].every(Array.isArray) || Object(words) !== words || nodes.length > MOST_NODES + LONGEST_LINE)
     return undefined;
   const isRun = (/** @type {any} */ { model, text, interventions = [] }) =>
     (model === null || typeof model === "string") &&

@@ -37,8 +37,8 @@
 /** @type {TextTree} */
 export const NO_TREE = Object.freeze({ runs: [], settings: [], words: {}, nodes: [], tip: -1, pair: [], past: [] });
 
-/** So many nodes are kept. */
-export const MOST_NODES = 600;
+/** So many nodes are kept, or as many as the shown line has, which no model writes longer than this (as `MAX_IDS` in app/api/run.py). */
+export const [MOST_NODES, LONGEST_LINE] = [600, 65_536];
 
 /** @type {WeakMap<TextTree, number[][]>} */
 const kidsKnown = new WeakMap();
@@ -71,8 +71,16 @@ export function textAt(tree, at) {
   return { ids: way.flatMap(({ ids }) => ids), nPrompt: prompt.flatMap(({ ids }) => ids).length };
 }
 
-/** A node and all after it. @param {TextTree} tree @param {number} at @returns {number[]} */
-export const allFrom = (tree, at) => [at, ...kidsOf(tree)[at].flatMap((kid) => allFrom(tree, kid))];
+/** A node and all after it, each after the one before it. @param {TextTree} tree @param {number} at @returns {number[]} */
+export function allFrom(tree, at) {
+  const all = /** @type {number[]} */ ([]);
+  for (const left = [at]; left.length > 0; ) {
+    const one = /** @type {number} */ (left.pop()); // no recursion: a line may have thousands of tokens
+    all.push(one);
+    left.push(...kidsOf(tree)[one].toReversed());
+  }
+  return all;
+}
 
 /** @param {WritingRun} a @param {WritingRun} b */
 const sameRun = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -96,15 +104,16 @@ const beginnings = (tree, run) =>
 function along(tree, run, ids) {
   const kids = kidsOf(tree);
   const found = /** @type {{at: number, length: number, same: boolean}[]} */ ([]);
-  /** @param {number} at @param {number} before */
-  const visit = (at, before) => {
+  const left = beginnings(tree, run).map((at) => ({ at, before: 0 }));
+  for (let one = left.pop(); one; one = left.pop()) {
+    const { at, before } = one;
     const { ids: own, run: under } = nodeAt(tree, at);
-    if (own.some((id, i) => id !== ids[before + i])) return;
-    found.push({ at, length: before + own.length, same: sameRun(tree.runs[under], run) });
-    for (const kid of kids[at]) visit(kid, before + own.length);
-  };
-  for (const at of beginnings(tree, run)) visit(at, 0);
-  return found.sort((a, b) => b.length - a.length || Number(b.same) - Number(a.same));
+    if (own.some((id, i) => id !== ids[before + i])) continue;
+    const length = before + own.length;
+    found.push({ at, length, same: sameRun(tree.runs[under], run) });
+    for (const kid of kids[at]) left.push({ at: kid, before: length });
+  }
+  return found.sort((a, b) => b.length - a.length || Number(b.same) - Number(a.same) || a.at - b.at);
 }
 
 /** The node with this text: under this run or, if it was not written under it, any other. @param {TextTree} tree @param {WritingRun} run @param {number[]} ids @returns {number} -1: there is none */
@@ -133,17 +142,20 @@ function added(tree, up, under, ids, { settings: used, word, ...told }) {
   return { ...tree, runs, settings, words, nodes: [...tree.nodes, node] };
 }
 
-/** A prompt that ends earlier: what followed is a branch of single tokens. @param {TextTree} tree @param {number} root @param {number} length @returns {TextTree} */
+/**
+ * A prompt that ends earlier: what followed is a branch of single tokens. Its node keeps its text and what comes after it, which may be
+ * pruned and come back; the shorter prompt is the first new one.
+ * @param {TextTree} tree @param {number} root @param {number} length @returns {TextTree}
+ */
 function split(tree, root, length) {
   const { ids, run } = nodeAt(tree, root);
-  const kids = kidsOf(tree)[root];
-  let next = changedNode(tree, root, { ids: ids.slice(0, length) });
-  let up = root;
-  for (const id of ids.slice(length)) {
-    next = added(next, up, tree.runs[run], [id], { how: "prompt" });
+  let up = -1;
+  let next = tree;
+  for (const own of [ids.slice(0, length), ...ids.slice(length, -1).map((id) => [id])]) {
+    next = added(next, up, tree.runs[run], own, { how: "prompt" });
     up = next.nodes.length - 1;
   }
-  return kids.reduce((all, kid) => changedNode(all, kid, { up }), next);
+  return changedNode(next, root, { up, ids: ids.slice(-1) });
 }
 
 /**
@@ -153,7 +165,16 @@ function split(tree, root, length) {
  * @param {boolean} [strict]  whether the node must have been written under this very run
  * @returns {{tree: TextTree, at: number}}
  */
-export function visited(tree, run, { ids, nPrompt }, tell, strict = false) {
+export function visited(tree, run, text, tell, strict = false) {
+  const { tree: next, at } = extended(tree, run, text, tell, strict);
+  return { tree: bounded(next), at };
+}
+
+/**
+ * The same with however many nodes, for several texts in turn. @param {TextTree} tree @param {WritingRun} run
+ * @param {{ids: number[], nPrompt: number}} text @param {(index: number) => Told} tell @param {boolean} [strict]
+ */
+export function extended(tree, run, { ids, nPrompt }, tell, strict = false) {
   const known = along(tree, run, ids);
   const here = known.find(({ length, same }) => length === ids.length && (same || !strict));
   if (here) return { tree: withTip(strict ? filled(tree, here.at, tell(ids.length - 1)) : tree, here.at), at: here.at };
@@ -163,7 +184,7 @@ export function visited(tree, run, { ids, nPrompt }, tell, strict = false) {
   if (!base && cut !== undefined) {
     const length = shared(nodeAt(tree, cut).ids, ids);
     next = split(tree, cut, length);
-    base = { at: cut, length, same: sameRun(tree.runs[nodeAt(tree, cut).run], run) };
+    base = { at: tree.nodes.length, length, same: sameRun(tree.runs[nodeAt(tree, cut).run], run) };
   } else if (!base) {
     next = added(tree, -1, run, ids.slice(0, nPrompt), { how: "prompt" });
     base = { at: next.nodes.length - 1, length: nPrompt, same: true };
@@ -175,7 +196,7 @@ export function visited(tree, run, { ids, nPrompt }, tell, strict = false) {
   };
   if (!base.same) add([], { how: "edited" });
   for (; length < ids.length; length++) add([ids[length]], length < nPrompt ? { how: "prompt" } : tell(length));
-  return { tree: bounded(withTip(next, at)), at };
+  return { tree: withTip(next, at), at };
 }
 
 /** Of a token that came with a link, what drew it is known once it is drawn again. @param {TextTree} tree @param {number} at @param {Told} told @returns {TextTree} */
@@ -191,8 +212,8 @@ function withTip(tree, at) {
   return tree.tip >= 0 && wayTo(tree, tree.tip).includes(at) ? tree : { ...tree, tip: at };
 }
 
-/** At most `MOST_NODES` nodes: other sentences go first, then the oldest ends of this one. @param {TextTree} tree @returns {TextTree} */
-function bounded(tree) {
+/** At most `MOST_NODES` nodes: other sentences go first, then the oldest ends of this one; the shown line stays. @param {TextTree} tree @returns {TextTree} */
+export function bounded(tree) {
   const live = tree.nodes.filter((node) => node !== null).length;
   if (live <= MOST_NODES) return tree;
   const shown = new Set(wayTo(tree, tree.tip));
@@ -259,7 +280,7 @@ export function merged(tree, other) {
     const is = (/** @type {number} */ at) =>
       sameRun(next.runs[nodeAt(next, at).run], run) && nodeAt(next, at).ids.join() === ids.join();
     let at = up < 0 ? undefined : kidsOf(next)[places[up]].find(is);
-    if (up < 0) ({ tree: next, at } = visited(next, run, { ids, nPrompt: ids.length }, () => told));
+    if (up < 0) ({ tree: next, at } = extended(next, run, { ids, nPrompt: ids.length }, () => told));
     else if (at === undefined) {
       const word = ids.length ? { id: ids[0], ...other.words[ids[0]] } : undefined;
       next = added(next, places[up], run, ids, { ...told, settings: other.settings[settings ?? -1], word });

@@ -1,6 +1,6 @@
 /** Changes of a tree of texts by hand, which can be undone: branches are pruned, named, folded, chosen, and grown elsewhere than shown. */
 
-import { allFrom, changedNode, nodeAt, visited, wayTo } from "./text_tree.js";
+import { allFrom, bounded, changedNode, extended, nodeAt, wayTo } from "./text_tree.js";
 
 /** @import { Change, TextNode, TextTree, Told, WritingRun } from "./text_tree.js" */
 
@@ -35,19 +35,23 @@ export const picked = (tree, at) => ({
 });
 
 /**
- * The tree with texts that are not shown: each as it is written, from a node that is there. What they add is undone at once.
- * @param {TextTree} tree @param {WritingRun} run @param {{ids: number[], nPrompt: number}} shown @param {{ids: number[], told: Told}[]} texts  `told`: of the last token
+ * The tree with texts that are not shown: each as it is written, after `from`. What they add is undone at once.
+ * @typedef {{ids: number[], nPrompt: number}} Text
+ * @param {TextTree} tree @param {WritingRun} run @param {Text} from @param {{ids: number[], told: Told}[]} texts  `told`: of the last token
+ * @param {Text} [shown]  another text, if the reader went to it meanwhile
  */
-export function grownBy(tree, run, shown, texts) {
+export function grownBy(tree, run, from, texts, shown = from) {
   const last = tree.past.at(-1);
   const goesOn = last?.kind === "grown" && last.to === tree.nodes.length;
-  let { tree: next } = visited(tree, run, shown, () => ({ how: "given" }));
-  const { tip } = next;
-  const { nPrompt } = shown;
-  for (const { ids, told } of texts) ({ tree: next } = visited(next, run, { ids, nPrompt }, () => told, true));
-  const from = goesOn ? last.from : tree.nodes.length;
-  const change = { kind: /** @type {const} */ ("grown"), from, to: next.nodes.length };
-  return noting({ ...next, tip, past: goesOn ? next.past.slice(0, -1) : next.past }, change);
+  const given = () => /** @type {const} */ ({ how: "given" });
+  const { tree: now } = extended(tree, run, shown, given);
+  let { tree: next } = extended(now, run, from, given);
+  for (const { ids, told } of texts) {
+    const tell = (/** @type {number} */ index) => (index === ids.length - 1 ? told : given());
+    ({ tree: next } = extended(next, run, { ids, nPrompt: from.nPrompt }, tell, true));
+  }
+  const change = { kind: /** @type {const} */ ("grown"), from: goesOn ? last.from : tree.nodes.length, to: next.nodes.length };
+  return noting(bounded({ ...next, tip: now.tip, past: goesOn ? next.past.slice(0, -1) : next.past }), change);
 }
 
 /** Without the nodes of a change, except those that lead to the shown text or to later ones. @param {TextTree} tree @param {{from: number, to: number}} grown @returns {TextTree} */
@@ -70,5 +74,5 @@ export function undone(tree) {
   if (last.kind === "changed") return { ...changedNode(tree, last.at, { name: last.was.name }), past };
   const nodes = [...tree.nodes];
   for (const [at, node] of last.cut) nodes[at] = node;
-  return { ...tree, nodes, past, tip: last.tip };
+  return bounded({ ...tree, nodes, past, tip: last.tip });
 }

@@ -124,6 +124,43 @@ test("ways on are added beside the shown text, and are undone at once, except wh
   assert.equal(find(undone(fresh), PLAIN, PROMPT), fresh.tip, "the prompt stays");
 });
 
+test("ways on in a full tree leave its end, what is shown and what the reader went to meanwhile", () => {
+  const texts = Array.from({ length: MOST_NODES - 2 }, (_, i) => [100 + i]);
+  let tree = written(NO_TREE, PLAIN, [1, 2, 3], ...texts, [1, 2, 3]); // the oldest end is the shown one
+  const [shown, meanwhile] = [[1, 2], [600]].map((text) => ({ ids: [...PROMPT, ...text], nPrompt: 3 }));
+  for (let way = 0; way < 10; way++) {
+    const ways = [5, 6, 7].map((_, i, all) => ({ ids: [...shown.ids, 1000 + way, ...all.slice(0, i)], told: drawn(9, way) }));
+    tree = grownBy(tree, PLAIN, shown, ways);
+    const longest = textAt(tree, find(tree, PLAIN, ways[2].ids));
+    assert.deepEqual(longest.ids, ways[2].ids);
+  }
+  assert.deepEqual(textAt(tree, tree.tip).ids, [...PROMPT, 1, 2, 3]);
+  assert.equal(tree.nodes.filter(Boolean).length, MOST_NODES);
+  const more = grownBy(tree, PLAIN, shown, [{ ids: [...shown.ids, 2000], told: drawn(9) }], meanwhile);
+  assert.deepEqual(textAt(more, more.tip).ids, meanwhile.ids);
+});
+
+test("a pruned branch comes back with its text though the prompt was split meanwhile", () => {
+  const named = renamed(TWO, 0, "the prompt");
+  const cut = pruned(named, find(named, PLAIN, [...PROMPT, 1]));
+  const { tree, at } = visited(cut, PLAIN, { ids: [10, 9], nPrompt: 1 }, () => ({ how: "taken" }));
+  assert.deepEqual(endsOf(tree), ["10.11.12", "10.9"]);
+  const back = undone(tree);
+  assert.deepEqual(endsOf(back), ["10.11.12.1.2.3", "10.11.12.1.4", "10.9"]);
+  assert.deepEqual(textAt(back, at).ids, [10, 9]);
+  const called = back.nodes.findIndex((node) => node?.name === "the prompt");
+  assert.deepEqual(textAt(back, called).ids, PROMPT);
+});
+
+test("a line of more tokens than nodes are kept is whole, also after a reload", () => {
+  const ids = [...PROMPT, ...Array.from({ length: 1200 }, (_, i) => i % 50)];
+  const tree = visited(TWO, PLAIN, { ids, nPrompt: 3 }, (index) => drawn(ids[index])).tree;
+  assert.deepEqual(textAt(tree, tree.tip).ids, ids);
+  const kept = /** @type {TextTree} */ (treeIn(JSON.parse(JSON.stringify(compact(tree)))));
+  assert.deepEqual(textAt(kept, kept.tip).ids, ids);
+  assert.equal(find(merged(NO_TREE, kept), PLAIN, ids) >= 0, true);
+});
+
 test("two nodes are chosen; a third takes the place of the second, and what is pruned leaves", () => {
   const chosen = [1, 2, 3].reduce(picked, TWO);
   assert.deepEqual(chosen.pair, [1, 3]);

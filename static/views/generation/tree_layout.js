@@ -31,19 +31,18 @@ export function placedFrom(tree, way) {
   const open = new Set(way.slice(0, -1));
   const all = /** @type {Placed[]} */ ([]);
   let last = 0;
-  /** @param {Pick<Placed, "at"|"up"|"column"|"row"|"edited">} one */
-  const place = (one) => {
+  /** @type {(Pick<Placed, "at"|"up"|"column"|"edited"> & {row: number|null})[]} row null: below all that are placed when its turn comes */
+  const left = [{ at: way[0], up: -1, column: 0, row: 0, edited: null }];
+  for (let one = left.pop(); one; one = left.pop()) {
     const ways = waysFrom(tree, one.at);
+    const row = one.row ?? ++last;
     const folds = nodeAt(tree, one.at).folded === true && ways.length > 0 && !open.has(one.at);
     const tokens = folds ? allFrom(tree, one.at).filter((at) => nodeAt(tree, at).how !== "edited").length - 1 : 0;
-    all.push({ ...one, hidden: tokens, forks: ways.length > 1, ends: folds || ways.length === 0 });
-    if (folds) return;
-    ways.forEach(({ at, edited }, i) => {
-      if (i > 0) last++;
-      place({ at, up: one.at, column: one.column + 1, row: i === 0 ? one.row : last, edited });
-    });
-  };
-  place({ at: way[0], up: -1, column: 0, row: 0, edited: null });
+    all.push({ ...one, row, hidden: tokens, forks: ways.length > 1, ends: folds || ways.length === 0 });
+    if (folds) continue;
+    const [up, column] = [one.at, one.column + 1];
+    left.push(...ways.map((kid, i) => ({ ...kid, up, column, row: i === 0 ? row : null })).reverse());
+  }
   return all;
 }
 
