@@ -93,7 +93,14 @@ export function fitted(before, patch, modelOf, declared) {
       ? { viewState: mergedViewState(anotherSentence(declared), patch.viewState ?? {}) }
       : {};
   const typed = "text" in patch && patch.text !== before.text && !("addSpecial" in patch) ? AS_TYPED : {};
-  const asked = { ...fresh, ...(another && { answer: null }), ...typed, ...patch, ...kept, ...quizOrModel(before, patch) };
+  const asked = {
+    ...fresh,
+    ...(another && { answer: null }),
+    ...typed,
+    ...patch,
+    ...kept,
+    ...quizOrModel(before, patch),
+  };
   const state = { ...before, ...asked, viewState: before.viewState };
   const model = modelOf(state);
   if (!model) return asked;

@@ -56,7 +56,11 @@ const [OF_NODE, BETWEEN_NODES, AFTER_NODES] = ["*", "_", "__"];
 /** A tree from elsewhere; undefined: it is not valid. @param {any} value @returns {TextTree|undefined} */
 export function treeIn(value) {
   const { runs, settings, words, nodes, tip, pair = [] } = Object(value);
-  if (![runs, settings, nodes].every(Array.isArray) || Object(words) !== words || nodes.length > MOST_NODES + LONGEST_LINE)
+  if (
+    ![runs, settings, nodes].every(Array.isArray) ||
+    Object(words) !== words ||
+    nodes.length > MOST_NODES + LONGEST_LINE
+  )
     return undefined;
   const isRun = (/** @type {any} */ { model, text, interventions = [] }) =>
     (model === null || typeof model === "string") &&

@@ -83,7 +83,7 @@ export function allFrom(tree, at) {
 }
 
 /** @param {WritingRun} a @param {WritingRun} b */
-const sameRun = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+export const sameRun = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 /** @param {WritingRun} a @param {WritingRun} b */
 export const sameSentence = (a, b) => a.model === b.model && a.text === b.text;
 

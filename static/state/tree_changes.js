@@ -50,7 +50,11 @@ export function grownBy(tree, run, from, texts, shown = from) {
     const tell = (/** @type {number} */ index) => (index === ids.length - 1 ? told : given());
     ({ tree: next } = extended(next, run, { ids, nPrompt: from.nPrompt }, tell, true));
   }
-  const change = { kind: /** @type {const} */ ("grown"), from: goesOn ? last.from : tree.nodes.length, to: next.nodes.length };
+  const change = {
+    kind: /** @type {const} */ ("grown"),
+    from: goesOn ? last.from : tree.nodes.length,
+    to: next.nodes.length,
+  };
   return noting(bounded({ ...next, tip: now.tip, past: goesOn ? next.past.slice(0, -1) : next.past }), change);
 }
 

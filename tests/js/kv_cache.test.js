@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { beyondWindow, cachedAttention, crossAttention, keyBytes, stepCost } from "../../static/model/kv_cache.js";
+import { createMeasuring } from "../../static/views/generation/cache_costs.js";
 
 const read = (/** @type {string} */ name) => JSON.parse(readFileSync(new URL(name, import.meta.url), "utf-8"));
 const MODELS = read("descriptions.json");
@@ -62,4 +63,40 @@ test("keys beyond the window of the newest query are those that its mask says", 
   const trace = /** @type {any} */ ({ pool: 1, sides, mask });
   assert.deepEqual(beyondWindow(trace, attention, 0), [true, true, false, false]);
   assert.deepEqual(beyondWindow({ ...trace, pool: 2 }, attention, 0), []);
+});
+
+test("a measurement ends when another text is shown, or none", async () => {
+  const READING = { n: 1, computed: [1, 1], bytes: [0, 0], milliseconds: [1, 1], difference: 0 };
+  let isShown = true;
+  const closed = /** @type {string[]} */ ([]);
+  const pulls = /** @type {(() => void)[]} */ ([]);
+  globalThis.fetch = async (_, options) => {
+    const { body, signal } = /** @type {any} */ (options);
+    const said = new TextEncoder().encode(`event: reading\ndata: ${JSON.stringify(READING)}\n\n`);
+    const start = (/** @type {any} */ controller) => {
+      signal.addEventListener("abort", () => closed.push(body) && controller.error(signal.reason));
+      pulls.push(() => signal.aborted || controller.enqueue(said));
+    };
+    return new Response(new ReadableStream({ start }));
+  };
+  const arrived = async () => {
+    pulls.at(-1)?.();
+    for (let turn = 0; turn < 20; turn++) await new Promise((done) => setImmediate(done));
+  };
+  const measuring = createMeasuring(
+    () => {},
+    () => isShown,
+  );
+  const [one, other] = [{ token_ids: [1] }, { token_ids: [2] }];
+  measuring.begin(one);
+  await arrived();
+  assert.deepEqual([measuring.of(one).readings.length, measuring.of(one).running, closed.length], [1, true, 0]);
+  assert.equal(measuring.of(other).readings.length, 0);
+  await arrived();
+  assert.deepEqual([measuring.of(one).running, measuring.of(one).error, closed], [false, null, [JSON.stringify(one)]]);
+  measuring.begin(other);
+  await arrived();
+  isShown = false;
+  await arrived();
+  assert.deepEqual([measuring.of(other).running, closed.length], [false, 2]);
 });

@@ -129,7 +129,10 @@ test("ways on in a full tree leave its end, what is shown and what the reader we
   let tree = written(NO_TREE, PLAIN, [1, 2, 3], ...texts, [1, 2, 3]); // the oldest end is the shown one
   const [shown, meanwhile] = [[1, 2], [600]].map((text) => ({ ids: [...PROMPT, ...text], nPrompt: 3 }));
   for (let way = 0; way < 10; way++) {
-    const ways = [5, 6, 7].map((_, i, all) => ({ ids: [...shown.ids, 1000 + way, ...all.slice(0, i)], told: drawn(9, way) }));
+    const ways = [5, 6, 7].map((_, i, all) => ({
+      ids: [...shown.ids, 1000 + way, ...all.slice(0, i)],
+      told: drawn(9, way),
+    }));
     tree = grownBy(tree, PLAIN, shown, ways);
     const longest = textAt(tree, find(tree, PLAIN, ways[2].ids));
     assert.deepEqual(longest.ids, ways[2].ids);

@@ -139,6 +139,36 @@ test("a pruned branch is left for what it grew from, and comes back by Undo", as
   assert.deepEqual(textAt(store.get().tree, at).ids, [...PROMPT, 7, 8]);
 });
 
+test("what another request writes is of the run that it began under; another text, model or edit ends it", async () => {
+  const { store, session, arrive, step } = page();
+  await arrive();
+  await step(7);
+  const writing = session.writing(/** @type {any} */ (session.path()));
+  /** @type {[string, object][]} */
+  const others = [
+    ["edit", { interventions: [OFF] }],
+    ["mask", { causal: false }],
+    ["sentence", { text: "Another", ids: null, nPrompt: null }],
+    ["model", { model: "other" }],
+    ["branch", { ids: [...PROMPT, 8] }],
+    ["shorter text", { ids: PROMPT }],
+  ];
+  for (const [name, patch] of others) {
+    const before = store.get();
+    assert.ok(writing.isShown(), name);
+    store.set(patch);
+    assert.ok(!writing.isShown(), name);
+    store.set(before);
+  }
+  await step(8);
+  assert.ok(writing.isShown(), "what goes on from it");
+  store.set({ interventions: [OFF] });
+  writing.grow([{ ids: [...PROMPT, 7, 9], told: { how: "drawn", p: 0.5 } }]);
+  const { tree } = store.get();
+  const node = tree.nodes.find((one) => one?.ids[0] === 9);
+  assert.deepEqual(node && tree.runs[node.run], { model: "model", text: "hi" });
+});
+
 test("a link without a tree says that its tokens came with it", async () => {
   const { store, arrive, shown } = page();
   store.set({ ids: [...PROMPT, 7, 9], nPrompt: 3 });

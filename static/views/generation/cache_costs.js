@@ -154,7 +154,7 @@ export function createCosts(actions, onChange) {
     legend,
     h("p", { class: "cache-measure" }, button, said),
   );
-  const measuring = createMeasuring(onChange);
+  const measuring = createMeasuring(onChange, () => actions.get().drawer === "cache");
   return {
     node,
     /** @param {{model: any, source: number, ids: number[], steps: Cache[]}} of @param {State} state */
@@ -191,8 +191,11 @@ const legendOf = (shows) => [
   shows === "bytes" && h("span", { class: "key part" }, t("cache.counted")),
 ];
 
-/** One measurement at a time, of the text that it was begun with. @param {() => void} onChange */
-function createMeasuring(onChange) {
+/**
+ * One measurement at a time, of the text that it was begun with: it ends when another one is shown, or none (`isShown`).
+ * @param {() => void} onChange @param {() => boolean} isShown
+ */
+export function createMeasuring(onChange, isShown) {
   const nothing = {
     key: "",
     readings: /** @type {CacheReading[]} */ ([]),
@@ -204,12 +207,15 @@ function createMeasuring(onChange) {
     /** @param {object} run */
     async begin(run) {
       control.abort();
-      control = new AbortController();
-      const { signal } = control;
+      const running = new AbortController();
+      const { signal } = running;
+      control = running;
       const own = { ...nothing, key: JSON.stringify(run), readings: /** @type {CacheReading[]} */ ([]), running: true };
       measured = own;
       onChange();
       const onReading = (/** @type {CacheReading} */ reading) => {
+        if (!isShown()) running.abort();
+        if (signal.aborted) return;
         own.readings.push(reading);
         if (measured === own) onChange();
       };
@@ -223,6 +229,10 @@ function createMeasuring(onChange) {
     },
     stop: () => control.abort(),
     /** @param {object} run */
-    of: (run) => (measured.key === JSON.stringify(run) ? measured : nothing),
+    of(run) {
+      if (measured.key === JSON.stringify(run)) return measured;
+      control.abort();
+      return nothing;
+    },
   };
 }

@@ -6,9 +6,19 @@
 import { requestOf } from "../../data/request.js";
 import { offsetOf } from "../../model/compare/runs.js";
 import { writesTarget } from "../../model/description.js";
-import { rowOf } from "../../model/selection.js";
+import { rowOf, sharedLength } from "../../model/selection.js";
 import { followsQuery, nodeShown, showingIds, writingSide } from "../../model/written.js";
-import { allFrom, find, merged, NO_TREE, nodeAt, sameSentence, visited, wayTo } from "../../state/text_tree.js";
+import {
+  allFrom,
+  find,
+  merged,
+  NO_TREE,
+  nodeAt,
+  sameRun,
+  sameSentence,
+  visited,
+  wayTo,
+} from "../../state/text_tree.js";
 import { folded, grownBy, picked, pruned, renamed, undone } from "../../state/tree_changes.js";
 import { forkOf } from "./tree_layout.js";
 
@@ -204,8 +214,18 @@ export function createSession(actions) {
     },
     /** @param {number} at  to be compared */
     pick: (at) => actions.set({ tree: picked(shownTree(), at) }),
-    /** Texts that another request wrote from here. @param {Path} path @param {{ids: number[], told: Told}[]} texts */
-    grow: (path, texts) => actions.set({ tree: grownBy(actions.get().tree, runOf(path), path, texts) }),
+    /** Texts that another request writes after `from`, under the run of now, which the reader may change before they come. @param {Path} from */
+    writing(from) {
+      const run = runOf(from);
+      return {
+        from,
+        /** Whether the page still shows that text, or what goes on from it, under that run. */
+        isShown: () =>
+          at((now) => sameRun(runOf(now), run) && sharedLength(now.ids, from.ids) === from.ids.length) ?? false,
+        /** @param {{ids: number[], told: Told}[]} texts */
+        grow: (texts) => actions.set({ tree: grownBy(actions.get().tree, run, from, texts, path() ?? from) }),
+      };
+    },
     undo: () => actions.set({ tree: undone(actions.get().tree) }),
     /** What a file has, and its end, if its model is the page's: another one reads the sentence. @param {TextTree} other */
     add(other) {
@@ -297,6 +317,7 @@ export function createSession(actions) {
 }
 
 /** @typedef {ReturnType<typeof createSession>} Session */
+/** @typedef {ReturnType<Session["writing"]>} Writing */
 
 /** What a step says of its token. @param {any} step @param {number} seed @param {any} settings @returns {Told} */
 export function toldBy({ token, before: p, after, u, typed }, seed, settings) {

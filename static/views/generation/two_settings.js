@@ -15,7 +15,7 @@ import { numberField } from "./settings.js";
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
  * @import { Player } from "./buttons.js"
- * @import { Path, Session } from "./session.js"
+ * @import { Session, Writing } from "./session.js"
  */
 
 /** The two temperatures, by their names in the view's state. */
@@ -23,7 +23,7 @@ const SIDES = /** @type {const} */ (["cool", "warm"]);
 const WARMEST = 10;
 
 /** @typedef {{token: Token, after: number}} Written  `after`: how likely it was at its temperature */
-/** @typedef {{from: Path, texts: Written[][]}} Both  of what the texts go on from */
+/** @typedef {{writing: Writing, texts: Written[][]}} Both  of what the texts go on from */
 
 /** How many tokens two texts share. @param {Written[][]} texts */
 export const commonLength = ([a, b]) => sharedLength(...idsOf([a, b]));
@@ -68,7 +68,7 @@ export function createTwoSettings(session, player, actions) {
     player.pause();
     running = new AbortController();
     const { signal } = running;
-    both = { from, texts: [[], []] };
+    both = { writing: session.writing(from), texts: [[], []] };
     setText(said, "");
     draw(null, actions.get());
     const { length, ...settings } = generationState.of(actions.get());
@@ -97,7 +97,8 @@ export function createTwoSettings(session, player, actions) {
 
   /** @param {State} state */
   function show(state) {
-    const { from, texts } = /** @type {Both} */ (both);
+    const { writing, texts } = /** @type {Both} */ (both);
+    const { from } = writing;
     const common = commonLength(texts);
     const settings = generationState.of(state);
     const column = (/** @type {typeof SIDES[number]} */ name, /** @type {number} */ side) => {
@@ -139,9 +140,8 @@ export function createTwoSettings(session, player, actions) {
       "aria-disabled": why ? "true" : null,
       title: t("two.about", { n: settings.length, seed: state.seed }),
     });
-    const now = session.path()?.ids ?? [];
-    if (both && !both.from.ids.every((id, i) => id === now[i])) {
-      running?.abort(); // another text: these do not go on from it
+    if (both && !both.writing.isShown()) {
+      running?.abort(); // another text, model or edit: these do not go on from it
       [both, running] = [null, null];
       replace(columns);
       setText(said, "");

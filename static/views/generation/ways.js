@@ -12,7 +12,7 @@ import { toldBy } from "./session.js";
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
  * @import { Player } from "./buttons.js"
- * @import { Path, Session } from "./session.js"
+ * @import { Session, Writing } from "./session.js"
  */
 
 /** How many ways, and tokens of each: what a window shows. */
@@ -26,8 +26,8 @@ export function createWays(session, player, actions) {
   const button = h("button", { ...attrs, on: { click: () => (running ? stop() : write()) } });
   const said = h("span", { class: "dim ways-said", role: "status", dataset: { testid: "ways-said" } });
   let running = /** @type {AbortController|null} */ (null);
-  /** Of which text the words are: any other path ends them. */
-  let of = "";
+  /** What is written, or was last. @type {Writing|null} */
+  let last = null;
 
   function stop() {
     running?.abort(); // closes the connection, which stops the server's work
@@ -40,13 +40,13 @@ export function createWays(session, player, actions) {
     if (!from || why(actions.get()) !== null) return;
     player.pause();
     if (from.ids.length !== session.path()?.ids.length) session.go(from);
-    of = from.ids.join(".");
+    last = session.writing(from);
     running = new AbortController();
     const { signal } = running;
     setText(said, "");
     draw(actions.get());
     try {
-      const texts = await waysFrom(from, signal);
+      const texts = await waysFrom(last, signal);
       if (!signal.aborted) setText(said, partedWords(texts, from.ids.length));
     } catch (error) {
       if (!signal.aborted) setText(said, errorText(/** @type {Error} */ (error)));
@@ -54,22 +54,24 @@ export function createWays(session, player, actions) {
     if (!signal.aborted) stop();
   }
 
-  /** Writes them, and shows them in the tree as they come. @param {Path} from @param {AbortSignal} signal @returns {Promise<number[][]>} their ids */
-  async function waysFrom(from, signal) {
+  /** Writes them, and shows them in the tree as they come. @param {Writing} writing @param {AbortSignal} signal @returns {Promise<number[][]>} their ids */
+  async function waysFrom(writing, signal) {
     const { seed } = actions.get();
+    const { from } = writing;
     const texts = Array.from({ length: WAYS }, () => from.ids);
     let settings = /** @type {any} */ (null);
     let waiting = /** @type {{ids: number[], told: ReturnType<typeof toldBy>}[]} */ ([]);
-    let last = 0;
+    let shown = 0;
     const show = () => {
-      if (waiting.length && !signal.aborted) session.grow(from, waiting);
-      [waiting, last] = [[], performance.now()];
+      if (!signal.aborted && !writing.isShown()) stop();
+      if (waiting.length && !signal.aborted) writing.grow(waiting);
+      [waiting, shown] = [[], performance.now()];
     };
     /** @param {WayStep} step */
     const onStep = (step) => {
       texts[step.way] = [...texts[step.way], step.token.id];
       waiting.push({ ids: texts[step.way], told: toldBy(step, seed + 1 + step.way, settings) });
-      if (step.way === 0 && performance.now() - last > SHOWN_EVERY) show();
+      if (step.way === 0 && performance.now() - shown > SHOWN_EVERY) show();
     };
     const onStart = (/** @type {any} */ start) => {
       settings = start.prediction.settings;
@@ -93,13 +95,16 @@ export function createWays(session, player, actions) {
   /** @param {State} state */
   function draw(state) {
     const { seed } = state;
+    const at = session.path()?.ids.length;
+    if (last && (!last.isShown() || (!running && at !== last.from.ids.length))) {
+      running?.abort(); // another text, model or edit: the rest would belong to none
+      [last, running] = [null, null];
+      setText(said, "");
+    }
     const reason = running ? null : why(state);
     setText(button, t(running ? "ways.stop" : "ways.write"));
     update(button, { "aria-busy": running ? "true" : null, "aria-disabled": reason === null ? null : "true" });
     update(button, { title: reason ?? t("ways.about", { from: seed + 1, to: seed + WAYS, tokens: TOKENS }) });
-    if (running || session.path()?.ids.join(".") === of) return;
-    setText(said, "");
-    of = "";
   }
 
   return { button, said, draw };
