@@ -37,8 +37,10 @@
 /** @type {TextTree} */
 export const NO_TREE = Object.freeze({ runs: [], settings: [], words: {}, nodes: [], tip: -1, pair: [], past: [] });
 
-/** So many nodes are kept, or as many as the shown line has, which no model writes longer than this (as `MAX_IDS` in app/api/run.py). */
-export const [MOST_NODES, LONGEST_LINE] = [600, 65_536];
+/** So many nodes are kept, or as many as the shown line has. */
+export const MOST_NODES = 600;
+/** No model writes more tokens, as `MAX_IDS` in app/api/run.py. */
+export const LONGEST_LINE = 65_536;
 
 /** @type {WeakMap<TextTree, number[][]>} */
 const kidsKnown = new WeakMap();

@@ -334,12 +334,16 @@ def test_the_line_over_the_text_and_what_a_token_could_have_been(
 ) -> None:
     from chumoku.model.sampling import SamplingSettings, distribution
 
-    page.mouse.move(0, 0)  # a token that comes under the pointer is asked about
+    at = 5
+    page.mouse.move(0, 0)
     show(page, text)
+    box = page.get_by_test_id("token").nth(at).bounding_box()
+    show(page, "Once upon")
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    show(page, text)  # a token that comes under the resting pointer is not asked about
     told, card = page.locator(".tok.told"), page.get_by_test_id("could-be")
     press(page, "step", len(prompt) + 1)
     expect(told).to_have_count(1)  # what the step itself has brought
-    at = 5
     page.get_by_test_id("token").nth(at).hover()
     expect(card).to_be_visible()
     expect(told).to_have_count(len(prompt))  # all but the first

@@ -209,14 +209,15 @@ function whenPointed(root, actions, name, choose) {
   /** @type {((trace: ModelTrace, state: State, buttons: HTMLElement[]) => void)|null} */
   let draw = null;
   let now = /** @type {[ModelTrace, State, HTMLElement[]]|null} */ (null);
-  const begin = async () => {
+  /** @param {Event} [event]  of a pointer or the focus */
+  const begin = async (event) => {
     if (draw) return;
     await surprise.load().catch(() => {}); // the text is read without it
     if (!surprise.code || !now) return;
-    draw ??= surprise.code.createSurprise(root, actions, name, choose);
+    draw ??= surprise.code.createSurprise(root, actions, name, choose, event?.type === "pointermove");
     draw(...now);
   };
-  for (const event of ["pointerover", "focusin"]) root.addEventListener(event, begin);
+  for (const event of ["pointermove", "focusin"]) root.addEventListener(event, begin);
   return (...shown) => {
     now = shown;
     const [{ sides }, state] = shown;

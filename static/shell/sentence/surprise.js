@@ -58,10 +58,10 @@ export function createKnown() {
 
 /**
  * @param {HTMLElement} root  of the strip @param {Actions} actions @param {"source"|"target"} name
- * @param {(index: number) => void} choose  a token's row
+ * @param {(index: number) => void} choose  a token's row @param {boolean} isPointed  whether a pointer brought this code
  * @returns {(trace: ModelTrace, state: State, buttons: HTMLElement[]) => void}
  */
-export function createSurprise(root, actions, name, choose) {
+export function createSurprise(root, actions, name, choose, isPointed) {
   const known = createKnown();
   const { session, onChange } = writerOf(actions);
   /** @type {{trace: ModelTrace, state: State, buttons: HTMLElement[]}|null} */
@@ -70,6 +70,7 @@ export function createSurprise(root, actions, name, choose) {
   let first = true;
   const card = createCard(root);
   const pointed = createPointed(root, (index) => show(index), choose);
+  if (isPointed) pointed.now();
 
   /** Of the steps that drew the last tokens of the text. @param {number} [from]  as many tokens are not asked about */
   const hear = (from = Infinity) => {
@@ -144,7 +145,8 @@ export function createSurprise(root, actions, name, choose) {
 }
 
 /**
- * Which token the pointer or the focus is on, and dragging.
+ * Which token the pointer or the focus is on, and dragging. Only a pointer that moves points: a token that the page puts under a
+ * resting one (pointerover) is not asked about.
  * @param {HTMLElement} root @param {(index: number|null) => void} show @param {(index: number) => void} choose
  */
 function createPointed(root, show, choose) {
@@ -166,8 +168,6 @@ function createPointed(root, show, choose) {
     if (at === null) show(null);
     else rests = setTimeout(() => show(at), wait);
   };
-  point(indexOf(root.querySelector(".tok:hover"))); // it brought this code
-  root.addEventListener("pointerover", ({ target, pointerType }) => pointerType !== "touch" && point(indexOf(target)));
   root.addEventListener("pointerleave", () => point(null));
   root.addEventListener("focusin", ({ target }) => {
     if (/** @type {Element} */ (target).matches(":focus-visible")) point(indexOf(target), STAYS);
@@ -179,14 +179,15 @@ function createPointed(root, show, choose) {
     point(pressed);
     dragged = pointerType !== "touch" && button === 0 ? indexOf(target) : null;
   });
-  root.addEventListener("pointermove", ({ target, buttons }) => {
+  root.addEventListener("pointermove", ({ target, pointerType, buttons }) => {
     const index = indexOf(target);
+    if (pointerType !== "touch") point(index);
     if (dragged === null || !(buttons & 1) || index === null || index === dragged) return;
     dragged = pressed = index;
     point(index);
     choose(index);
   });
-  return { at: () => at };
+  return { at: () => at, now: () => point(indexOf(root.querySelector(".tok:hover"))) };
 }
 
 /** What a token could have been. @param {HTMLElement} root */
