@@ -40,11 +40,15 @@ def beam_search(
     return search.best
 
 
+def limits_of(checkpoint: Checkpoint, n_source: int) -> tuple[list[int], int | None, int]:
+    """What a translation begins with, the id that ends it, and the most ids after the beginning."""
+    tokenizer = checkpoint.tokenizer
+    return [tokenizer.first_id], tokenizer.end_id, min(n_source + LONGER, checkpoint.config.max_seq_len - 1)
+
+
 def beams_of(checkpoint: Checkpoint, n_source: int, beams: int, alpha: float) -> Beams:
     """The beams of a translation, before its first step."""
-    tokenizer = checkpoint.tokenizer
-    longest = min(n_source + LONGER, checkpoint.config.max_seq_len - 1)
-    return Beams([tokenizer.first_id], tokenizer.end_id, longest, beams, alpha, checkpoint.device)
+    return Beams(*limits_of(checkpoint, n_source), beams, alpha, checkpoint.device)
 
 
 class BeamSearch(Beams):
@@ -52,9 +56,8 @@ class BeamSearch(Beams):
 
     def __init__(self, checkpoint: Checkpoint, run: Run, beams: int, alpha: float) -> None:
         """Read the source of `run`. Its masks, PADs and edits apply to the whole search; its target is ignored."""
-        tokenizer = self.tokenizer = checkpoint.tokenizer
-        longest = min(len(run.ids) + LONGER, checkpoint.config.max_seq_len - 1)
-        super().__init__([tokenizer.first_id], tokenizer.end_id, longest, beams, alpha, checkpoint.device)
+        super().__init__(*limits_of(checkpoint, len(run.ids)), beams, alpha, checkpoint.device)
+        self.tokenizer = checkpoint.tokenizer
         self.model, self.run = checkpoint.encoder_decoder, run
         self.memory, self.source_is_pad = read_source(checkpoint, run)
         self.causal = checkpoint.config.is_causal if run.use.causal is None else run.use.causal

@@ -81,7 +81,7 @@ test("a measurement ends when another text is shown, or none", async () => {
   };
   const arrived = async () => {
     pulls.at(-1)?.();
-    for (let turn = 0; turn < 20; turn++) await new Promise((done) => setImmediate(done));
+    for (let turn = 0; turn < 20; turn++) await new Promise((done) => setTimeout(done));
   };
   const measuring = createMeasuring(
     () => {},

@@ -21,10 +21,7 @@ const EMPTY = [{ role: "user", content: "" }];
 /** Whose turn comes after the last one. @param {Turn[]} turns */
 export const nextRole = (turns) => (turns.at(-1)?.role === "user" ? "assistant" : "user");
 
-/**
- * The turns that are sent: without empty ones, except an assistant's that is between others.
- * @param {Turn[]} turns @returns {Turn[]}
- */
+/** The turns that are sent: without empty ones. @param {Turn[]} turns @returns {Turn[]} */
 export const saidIn = (turns) => turns.filter(({ content }) => content.trim() !== "");
 
 /** Who is last decides: after an assistant's turn, no other one of theirs begins. @param {Turn[]} turns */

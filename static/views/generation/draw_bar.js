@@ -74,7 +74,7 @@ export const wordsWidth = ({ text }, face) => widthOf(plainText(text), 12 * type
 const BAR = 180;
 
 /** How long the number falls. Milliseconds. */
-export const LANDING = 250;
+const LANDING = 250;
 
 /**
  * Over the bar the number stands where it will fall: seed and place determine it. In the bar it has fallen: the token that
