@@ -126,7 +126,7 @@ async def generate_ways(events: Annotated[Events, Depends(parted)]) -> EventStre
 
     The events are those of a generation. `start` is shared; each `step` and `end` says its `way` and its `seed`. All
     ways read the prompt once, and step in one forward pass where that is possible. A way has the tokens that a single
-    generation with its seed has, unless u lies within 1e-5 of the border between two tokens.
+    generation with its seed has, unless u lies within 1e-5 of a border, or two tokens are equally likely within 1e-4.
     """
     return EventStream(events, "ways on")
 

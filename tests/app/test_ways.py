@@ -18,7 +18,8 @@ from chumoku.model.traceable import TraceableModel, ZooModel
 from tests.app.conftest import Open
 from tests.app.families import opened
 from tests.app.helpers import parse_events
-from tests.app.test_prefixes import LOGITS, near_a_border
+from tests.app.test_prefixes import LOGITS
+from tests.model.helpers import rounding_decides
 
 TEXT = "Once upon a time there was a little girl. She had a red"
 WARM = {"temperature": 1.2, "top_k": 0, "top_p": 1.0, "seed": 3}
@@ -31,9 +32,9 @@ def single(traceable: TraceableModel, request: dict[str, Any], ids: list[int]) -
     session.start()
     drawn = []
     for newest in ids:
-        after = session.generator.next.after
-        _, u, own = session.generator.draw()
-        drawn.append((own, near_a_border({"u": u}, after)))
+        dist, u, own = session.generator.draw()
+        assert u is not None
+        drawn.append((own, rounding_decides(dist, u)))
         session.generator._read([newest], session.generator.next, u)
     return session, drawn
 

@@ -146,7 +146,7 @@ def test_the_page_goes_on_when_its_replica_is_killed(pair: Victim) -> None:
     *steps, broken = lines
     assert broken["error"] is None
     assert broken["asked"] >= 2
-    assert steps == expected  # the same u, and no u here lies within 1e-5 of a border
+    assert steps == expected  # the same u, and rounding decides none of these draws
     until(lambda: len([pid for pid in family(pair) - {*replicas} if is_replica(pid)]) == 1, 120)
     until(lambda: metric(pair, "chumoku_queue_places") == places, 60)  # of the new one, not of the dead one
 

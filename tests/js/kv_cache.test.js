@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { beyondWindow, cachedAttention, crossAttention, keyBytes, stepCost } from "../../static/model/kv_cache.js";
-import { createMeasuring } from "../../static/views/generation/cache_costs.js";
+import { createCacheMeasuring } from "../../static/views/generation/cache_costs.js";
 
 const read = (/** @type {string} */ name) => JSON.parse(readFileSync(new URL(name, import.meta.url), "utf-8"));
 const MODELS = read("descriptions.json");
@@ -83,7 +83,7 @@ test("a measurement ends when another text is shown, or none", async () => {
     pulls.at(-1)?.();
     for (let turn = 0; turn < 20; turn++) await new Promise((done) => setTimeout(done));
   };
-  const measuring = createMeasuring(
+  const measuring = createCacheMeasuring(
     () => {},
     () => isShown,
   );

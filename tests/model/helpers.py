@@ -12,6 +12,7 @@ from chumoku.model import masks
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import Family, ModelConfig
 from chumoku.model.run import Run
+from chumoku.model.sampling import Distribution, draw
 from chumoku.model.tokenizer import Tokenizer, from_ranks
 from chumoku.model.traceable import TraceableModel
 from chumoku.model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, NoNumbers, build
@@ -29,6 +30,17 @@ FAMILIES: dict[Family, dict[str, Any]] = {
 }
 
 M = TypeVar("M", bound=nn.Module)
+
+BORDER, TIE = 1e-5, 1e-4
+"""Where rounding decides a draw: u this near to a border, or tokens whose probabilities differ by this part of them."""
+
+
+def rounding_decides(dist: Distribution, u: float) -> bool:
+    """Whether the token that u draws may be another one where the same numbers are added in another order."""
+    borders = dist.after[dist.ranked].cumsum(-1)
+    p = dist.before[draw(dist, u)]
+    alike = (dist.before - p).abs() <= TIE * p
+    return bool((borders - u).abs().min() < BORDER or alike.sum() > 1)
 
 
 def randomise(model: M, seed: int = 0) -> M:

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +22,7 @@ from chumoku.model.sampling import (
     most_likely,
     uniform,
 )
-from tests.model.helpers import close, randn
+from tests.model.helpers import BORDER, close, randn, rounding_decides
 
 # Halves up to 15 give many ties. Millionths up to 30 give none, not even by rounding.
 a_logit = st.one_of(st.integers(-30, 30).map(lambda x: x / 2), st.floats(-30, 30).map(lambda x: round(x, 6)))
@@ -154,6 +155,61 @@ def test_draw_takes_the_token_whose_share_holds_u(logits: Tensor, settings: Samp
 def test_the_ends_of_the_line_are_the_most_and_the_least_likely(u: float) -> None:
     dist = distribution(torch.tensor([1.0, 3.0, 2.0, -40.0]), SamplingSettings(top_k=3))
     assert draw(dist, u) == (1 if u == 0 else 0)
+
+
+def drawn_otherwise(a: Tensor, b: Tensor, order: Callable[[Tensor], Tensor]) -> tuple[float, list[float]]:
+    """The share of [0, 1) in which two distributions [vocab], each in its `order`, draw different tokens, and a u of
+    each interval of it."""
+    orders = [order(a), order(b)]
+    ends = [p[by].cumsum(-1) for p, by in zip((a, b), orders, strict=True)]
+    cuts = torch.cat((torch.zeros(1, dtype=a.dtype), *ends)).clamp(max=1).unique()
+    middles = (cuts[1:] + cuts[:-1]) / 2
+    tokens = [by[torch.searchsorted(end, middles, right=True).clamp(max=len(by) - 1)]
+              for by, end in zip(orders, ends, strict=True)]  # fmt: skip
+    differ = tokens[0] != tokens[1]
+    return float(cuts.diff()[differ].sum()), middles[differ].tolist()
+
+
+def by_probability(p: Tensor) -> Tensor:
+    return p.argsort(descending=True, stable=True)
+
+
+PLAIN = SamplingSettings()
+
+
+@pytest.mark.parametrize("settings", [PLAIN, SamplingSettings(0.8, top_k=20), SamplingSettings(min_p=0.01)])
+def test_rounding_changes_a_draw_only_at_a_border_or_between_two_that_are_equally_likely(
+    settings: SamplingSettings,
+) -> None:
+    """As float32 does it: a text of 100 tokens of mini-sinusoidal, read at once or one by one, has logits up to 2e-5
+    apart."""
+    swapped = 0
+    for seed in range(6):
+        logits = randn(1000, seed=seed)
+        a, b = (distribution(logits + 1e-5 * randn(1000, seed=100 * side + seed), settings) for side in (3, 4))
+        for u in drawn_otherwise(a.after, b.after, by_probability)[1]:
+            assert rounding_decides(a, u), (seed, u)
+            borders = a.after[a.ranked].cumsum(-1)
+            swapped += bool((borders - u).abs().min() > BORDER)
+    assert swapped or settings != PLAIN, "the draws that a border alone does not explain"
+
+
+ORDERS: dict[str, tuple[Callable[[Tensor], Tensor], float]] = {
+    "id": (lambda p: torch.arange(len(p)), 2),
+    "rounded to 1e-4": (lambda p: (p.log() / 1e-4).round().argsort(descending=True, stable=True), 0.8),
+    "rounded to 1e-2": (lambda p: (p.log() / 1e-2).round().argsort(descending=True, stable=True), 0.8),
+}
+
+
+@pytest.mark.parametrize(("order", "times"), ORDERS.values(), ids=ORDERS.keys())
+def test_another_order_of_the_tokens_changes_no_fewer_draws(order: Callable[[Tensor], Tensor], times: float) -> None:
+    ours = theirs = 0.0
+    for seed in range(40):
+        logits = 4 * randn(1000, seed=seed)  # a few tokens have most of it, as of a trained model
+        a, b = (distribution(logits + 1e-5 * randn(1000, seed=100 * side + seed), PLAIN) for side in (3, 4))
+        ours += drawn_otherwise(a.after, b.after, by_probability)[0]
+        theirs += drawn_otherwise(a.after, b.after, order)[0]
+    assert theirs > times * ours
 
 
 def chi_square(counts: Counter[int], expected: Tensor) -> float:

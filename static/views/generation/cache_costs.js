@@ -154,7 +154,7 @@ export function createCosts(actions, onChange) {
     legend,
     h("p", { class: "cache-measure" }, button, said),
   );
-  const measuring = createMeasuring(onChange, () => actions.get().drawer === "cache");
+  const measuring = createCacheMeasuring(onChange, () => actions.get().drawer === "cache");
   return {
     node,
     /** @param {{model: any, source: number, ids: number[], steps: Cache[]}} of @param {State} state */
@@ -195,7 +195,7 @@ const legendOf = (shows) => [
  * One measurement at a time, of the text that it was begun with: it ends when another one is shown, or none (`isShown`).
  * @param {() => void} onChange @param {() => boolean} isShown
  */
-export function createMeasuring(onChange, isShown) {
+export function createCacheMeasuring(onChange, isShown) {
   const nothing = {
     key: "",
     readings: /** @type {CacheReading[]} */ ([]),
