@@ -60,7 +60,7 @@ def joined(enter: Enter, code: str, name: str = "") -> "Page":
     return pupil
 
 
-# Before the page's scripts: what pictures write on their canvas, and how large, in pixels of the canvas.
+# Before the page's scripts: what pictures write on their canvas, and how large, in pixels of the canvas; 0: it is cut.
 WRITTEN = """(() => {
   window.written = new Map();
   const { clearRect, fillText } = CanvasRenderingContext2D.prototype;
@@ -69,8 +69,10 @@ WRITTEN = """(() => {
     return clearRect.call(this, ...all);
   };
   CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
-    const { a, b } = this.getTransform();
-    const size = parseFloat(/([\\d.]+)px/.exec(this.font)[1]) * Math.hypot(a, b);
+    const { a, b, e } = this.getTransform();
+    const before = { right: 1, center: 0.5 }[this.textAlign] ?? 0;
+    const left = e + a * (place[0] - before * this.measureText(text).width);
+    const size = left < -1 ? 0 : parseFloat(/([\\d.]+)px/.exec(this.font)[1]) * Math.hypot(a, b);
     if (String(text).trim()) written.set(this.canvas, [...(written.get(this.canvas) ?? []), [String(text), size]]);
     return fillText.call(this, text, ...place);
   };
@@ -125,8 +127,12 @@ def test_on_a_projector_no_text_is_smaller_than_24_pixels(enter: Enter, size: tu
 
     drawn(teacher)
     looks("head")
+    teacher.get_by_test_id("room-project").click()
     teacher.get_by_test_id("room-open").click()
     teacher.get_by_test_id("room-lesson").click()
+    expect(teacher.get_by_test_id("river-says")).to_contain_text("98")  # the river is there, with smaller letters
+    teacher.evaluate("written.clear()")
+    teacher.get_by_test_id("room-project").click()
     for step in range(1, 14):
         place = "In short" if step == 13 else f"Step {step} of 12"
         expect(teacher.locator(".lesson-count")).to_contain_text(place)
@@ -265,6 +271,10 @@ def lead_a_lesson(teacher: "Page", pupils: list["Page"]) -> None:
     expect(teacher.get_by_test_id("room-side")).to_be_hidden()
     expect(first.get_by_test_id("lesson")).to_be_visible()
     expect(first.get_by_test_id("lesson-option").first).to_be_hidden()
+    expect(first.get_by_test_id("lesson-next")).to_be_hidden()
+    first.get_by_test_id("room-explore").click()
+    expect(first.get_by_test_id("lesson-next")).to_be_visible()
+    first.get_by_test_id("room-back").click()
     expect(first.get_by_test_id("lesson-next")).to_be_hidden()
     teacher.get_by_test_id("room-ask").click()
     first.get_by_test_id("room-option").nth(2).click()

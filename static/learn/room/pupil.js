@@ -89,8 +89,9 @@ export function createPupil(context, { say, leave }) {
   const { declared, actions, address, frame, modelOf } = context;
   const status = h("span", { class: "room-status", role: "status", dataset: { testid: "room-status" } });
   const back = button("room-back", "primary", t("room.back"), () => following.back());
+  const free = button("room-explore", "quiet", t("room.look_around"), () => following.explore());
   const out = button("room-leave", "quiet", t("room.leave"), leave);
-  const bar = h("div", { class: "room-bar" }, status, back, h("span", { class: "grow" }), out);
+  const bar = h("div", { class: "room-bar" }, status, back, h("span", { class: "grow" }), free, out);
   const card = h("section", {
     class: "room-card",
     hidden: true,
@@ -136,6 +137,7 @@ export function createPupil(context, { say, leave }) {
       explores ? t("room.exploring") : author ? t("room.shows_of", { name: author }) : t("room.following"),
     );
     update(back, { hidden: !explores });
+    update(free, { hidden: explores });
     frame.root.classList.toggle("room-explores", explores);
   }
 
