@@ -273,10 +273,11 @@ def lead_a_lesson(teacher: "Page", pupils: list["Page"]) -> None:
     expect(first.get_by_test_id("lesson-option").first).to_be_hidden()
     expect(first.get_by_test_id("lesson-next")).to_be_hidden()
     first.get_by_test_id("room-explore").click()
-    expect(first.get_by_test_id("lesson-next")).to_be_visible()
+    expect(first.get_by_test_id("lesson-option").first).to_be_visible()
+    teacher.get_by_test_id("room-ask").click()
+    expect(first.get_by_test_id("lesson-option").first).to_be_hidden()  # nobody has the answer before the class
     first.get_by_test_id("room-back").click()
     expect(first.get_by_test_id("lesson-next")).to_be_hidden()
-    teacher.get_by_test_id("room-ask").click()
     first.get_by_test_id("room-option").nth(2).click()
     expect(teacher.get_by_test_id("room-voted")).to_have_text("1 of 8 have voted.")
     expect(first.get_by_test_id("lesson-answer")).to_be_empty()
