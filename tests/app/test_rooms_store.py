@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -463,6 +464,21 @@ def test_a_file_that_another_process_removed_is_not_written_to(database: Databas
     key = join(other, code)
     other.close()
     assert room(database, key)["lead"] is None
+
+
+def test_a_file_that_another_version_left_is_not_read_and_goes_after_twelve_hours(database: Database) -> None:
+    assert database.folder is not None
+    database.folder.mkdir()
+    young, old = [database.folder / f"rooms-{name}.sqlite" for name in ("young", "old")]
+    for path in (young, old):
+        with closing(sqlite3.connect(path)) as file:
+            file.execute("CREATE TABLE rooms (of_another TEXT)")
+    (database.folder / "current").write_text(young.name, "ascii")
+    os.utime(old, (time.time() - 12 * 3600 - 1,) * 2)
+    code, teacher = store.opened(database)
+    join(database, code)
+    assert len(room(database, teacher)["members"]) == 1
+    assert (young.exists(), old.exists()) == (True, False)
 
 
 def test_two_processes_that_open_the_first_rooms_at_once_share_a_file(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The SQLite file of all rooms: one for each server, shared by its processes, removed with the last room.
 
 A file that is removed may still be open in another process, whose closing would delete the write-ahead log of a new
-file of the same name. So each file has a name of its own, and a small file beside it, `current`, has that name.
+file of the same name. So each file has a name of its own, and a small file beside it, `current-…`, has that name.
 """
 
 from __future__ import annotations
@@ -12,9 +12,13 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from threading import RLock
+from time import time
+
+from chumoku.app.services.rooms.limits import HOURS
 
 SCHEMA = """
 CREATE TABLE rooms (
@@ -49,7 +53,8 @@ CREATE TABLE joins (address BLOB NOT NULL, at REAL NOT NULL, wrong INTEGER NOT N
 CREATE INDEX by_time ON joins (wrong, at);
 CREATE INDEX of_address ON joins (address, wrong);
 """
-CURRENT = "current"
+CURRENT = f"current-{sha256(SCHEMA.encode()).hexdigest()[:8]}"
+"""Of this schema: a killed server of another version may have left its file here."""
 BUSY_SECONDS = 10.0
 
 
@@ -157,6 +162,7 @@ class Database:
     def _create(self) -> None:
         """A new file, unless another process made one at the same time."""
         folder = self.folder = made(self.folder)
+        drop_outdated(folder)
         name = f"rooms-{secrets.token_hex(8)}.sqlite"
         os.close(os.open(folder / name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # its log gets the same mode
         with closing(sqlite3.connect(folder / name)) as new:
@@ -191,6 +197,17 @@ class Database:
             for path in self.folder.glob(f"{self.name}*"):
                 path.unlink(missing_ok=True)
         self.connection = self.name = None
+
+
+def drop_outdated(folder: Path) -> None:
+    """Deletes what other versions left behind, once all its rooms are over: no nickname is kept for longer."""
+    since = time() - HOURS * 3600
+    for path in folder.glob("rooms-*.sqlite"):
+        parts = list(folder.glob(f"{path.name}*"))
+        with suppress(FileNotFoundError):  # another process deletes them
+            if all(part.stat().st_mtime < since for part in parts):
+                for part in parts:
+                    part.unlink()
 
 
 def undone(connection: sqlite3.Connection) -> None:
