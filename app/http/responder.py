@@ -64,14 +64,19 @@ class Responder:
         return await self.respond(self.question(request, make, kind), JSON)
 
     async def explain_model(
-        self, request: Model, service: Callable[[TraceableModel, Model, Reserve], Json], can: str | None = None
+        self,
+        request: Model,
+        service: Callable[[TraceableModel, Model, Reserve], Json],
+        can: str | None = None,
+        *,
+        kind: Kind = "explain",
     ) -> Response:
         """Answer with the result of `service` for the model, whose size the service reserves. Checks that it `can`."""
 
         def json(traceable: TraceableModel, reserve: Reserve) -> bytes | bytearray:
             return to_json(service(traceable, request, reserve))
 
-        return await self._about(request, json, can, JSON)
+        return await self._about(request, json, can, JSON, kind)
 
     async def tensors(
         self, request: Model, service: Callable[[TraceableModel, Model, Reserve], bytearray], can: str | None = None
@@ -89,6 +94,7 @@ class Responder:
         service: Callable[[TraceableModel, Reserve], bytes | bytearray],
         can: str | None,
         media: str,
+        kind: Kind = "explain",
     ) -> Response:
         def make(traceable: TraceableModel, reserve: Reserve) -> Answer:
             if can is not None:
@@ -96,7 +102,7 @@ class Responder:
             answer = timed(lambda: service(traceable, reserve))
             return packed(answer) if media == JSON else answer
 
-        return await self.respond(self.question(request, make), media)
+        return await self.respond(self.question(request, make, kind), media)
 
     def question(self, request: RunRequest | ModelRequest, make: Make, kind: Kind = "explain") -> Question:
         """The request as a cacheable question. Its key includes the available models, which notes in an answer may

@@ -75,6 +75,7 @@ EXAMPLES: dict[str, Json] = {
     "/api/explain/prefix": {"text": "Once upon a time", "row": 1},
     "/api/explain/dropout": {"text": "Once upon a time", "n": 3},
     "/api/explain/neighbours": {"token_id": 100},
+    "/api/explain/induction": {},
     "/api/explain/vocabulary": {"layer": 0, "head": 0, "token_id": 100},
     "/api/explain/positions": {"length": 16},
     "/api/explain/parameters": {},

@@ -5,8 +5,7 @@ Both circuits are the direct path: embeddings go through this layer's LayerNorm 
 were before it, and what is written is read by the unembedding alone. LayerNorm gains and biases are included; the scale
 of the final LayerNorm, which depends on a sentence, is 1.
 
-Prefix matching (Olsson et al. 2022, "In-context Learning and Induction Heads") is measured: on random tokens that
-repeat, the mean weight on the token after the earlier occurrence of the current one.
+What heads do on random tokens that repeat is measured in `induction.py`.
 """
 
 from __future__ import annotations
@@ -20,10 +19,6 @@ from torch.nn import functional as F
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Attention, AttentionSublayer, Norm
 from chumoku.model.explain.anatomy import answer_logits, parameter, unembedding
-from chumoku.model.trace import trace
-
-REPEATED, SEQUENCES = 24, 4
-"""Random tokens before they repeat, and how many such sequences are averaged."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +26,7 @@ class HeadVocabulary:
     """`matches` [k]: the tokens whose keys the query of a token matches best, with their `scores` (q·k · scale) and the
     mean score of all tokens. `writes` [k]: the tokens whose logits its value raises most, by `raised` above the mean;
     `own`: by how much it raises its own. `copying`: Σλ / Σ|λ| over the eigenvalues of the whole OV circuit, from −1 to
-    1, the share by which tokens raise themselves. `prefix_matching`: a mean weight, in [0, 1]; `prefix_chance`: of a
-    head that attends evenly."""
+    1, the share by which tokens raise themselves."""
 
     matches: list[int]
     scores: Tensor
@@ -41,8 +35,6 @@ class HeadVocabulary:
     raised: Tensor
     own: float
     copying: float
-    prefix_matching: float | None
-    prefix_chance: float
 
 
 @torch.inference_mode()
@@ -66,7 +58,6 @@ def head_vocabulary(
     raised = given - given[given.isfinite()].mean()
     n = min(k, int(matched.isfinite().sum()))
     best, most = matched.topk(n), raised.topk(n)
-    found = prefix_matching(checkpoint, about, layer)
     return HeadVocabulary(
         matches=best.indices.tolist(),
         scores=best.values,
@@ -76,8 +67,6 @@ def head_vocabulary(
         own=float(raised[token_id]),
         # AB and BA have the same eigenvalues except for zeros: d_head × d_head instead of vocab × vocab.
         copying=positive_share(torch.linalg.eigvals(w["w_v"] @ (linear.T @ a))),
-        prefix_matching=None if found is None else float(found[head]),
-        prefix_chance=chance(checkpoint),
     )
 
 
@@ -136,34 +125,3 @@ def normalised(checkpoint: Checkpoint, norm: Norm, x: Tensor) -> Tensor:
     """A LayerNorm of x [token d_model] without its bias, each token with its own scale."""
     gain = parameter(checkpoint.model, norm.parameters["gain"]).double().cpu()
     return F.layer_norm(x, gain.shape, gain, None, norm.eps)
-
-
-def n_repeated(checkpoint: Checkpoint) -> int:
-    return min(REPEATED, checkpoint.config.max_seq_len // 2)
-
-
-def chance(checkpoint: Checkpoint) -> float:
-    """The mean weight of one key, where every key of a repeated sequence's second half gets the same."""
-    n = n_repeated(checkpoint)
-    keys = range(n + 1, 2 * n + 1) if any(one.causal for one in checkpoint.description.attentions) else [2 * n]
-    return sum(1 / n_keys for n_keys in keys) / len(keys)
-
-
-def prefix_matching(checkpoint: Checkpoint, about: Attention, layer: int) -> Tensor | None:
-    """The mean weight of each head [head] on the token after the earlier occurrence, on repeated random tokens. None:
-    the model reads too few tokens."""
-    n = n_repeated(checkpoint)
-    if n < 2:
-        return None
-    never = set(checkpoint.tokenizer.special_ids.values())
-    tokens = torch.tensor([id for id in range(checkpoint.config.vocab_size) if id not in never])
-    generator = torch.Generator().manual_seed(0)
-    tap, found = about.tap("pattern", layer), []
-    for _ in range(SEQUENCES):
-        ids = tokens[torch.randperm(len(tokens), generator=generator)[:n]].tolist()
-        pattern = trace(checkpoint, ids * 2, [tap]).tensors[tap]  # head query key
-        rows = torch.arange(n, 2 * n)
-        if pattern.shape[-1] != 2 * n:
-            return None  # [CLS] is before the tokens
-        found.append(pattern[:, rows, rows - n + 1].double().mean(-1))
-    return torch.stack(found).mean(0)

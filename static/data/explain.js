@@ -88,6 +88,7 @@ export const QUESTIONS = {
     const { source } = rankState.of(state);
     return source ? { model: state.model, text: source } : null;
   },
+  induction: ({ model }) => ({ model }),
   vocabulary(state, trace) {
     const token = trace.queries.tokens[position(state, trace).query];
     const where = { attention: trace.attention.id, layer: state.layer, head: state.head };

@@ -277,7 +277,7 @@ const rank = {
   needs: [],
   also(state, model) {
     const { shows } = rankState.of(state);
-    if (shows === "vocabulary" && hasVocabulary(model)) return ["explain:vocabulary"];
+    if (shows === "vocabulary" && hasVocabulary(model)) return ["explain:vocabulary", "explain:induction"];
     if (shows === "patch" && !model.picture) return ["explain:spelled"];
     return shows === "direct" && splitsLogits(model) ? ["explain:direct"] : [];
   },

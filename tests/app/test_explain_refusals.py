@@ -49,6 +49,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str, str | None]] = [
     ("vocabulary", {"layer": 2, "head": 0, "token_id": 1}, "bad_layer", "layer"),
     ("vocabulary", {"layer": 0, "head": 0, "token_id": 999}, "bad_token", "token_id"),
     ("vocabulary", {"model": "classifier", "layer": 0, "head": 0, "token_id": 1}, "unsupported", "attention"),
+    ("induction", {"model": "classifier"}, "unsupported", "model"),
     ("vocabulary", {"model": "translator", "attention": "cross", "layer": 0, "head": 0, "token_id": 1}, "unsupported",
      "attention"),
     ("patches", A | {"from": {"text": "ab"}}, "bad_source", "from"),

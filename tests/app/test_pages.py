@@ -154,7 +154,7 @@ async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> Non
         "/api/source/{function}",
     }
     told = "lens contributions writes gradients heads units swap residual route effects ablations neighbours positions"
-    told += " caching patches vocabulary parameters cost timings forcing prefix dropout changes"
+    told += " caching patches induction vocabulary parameters cost timings forcing prefix dropout changes"
     routes |= {f"/api/explain/{what}" for what in told.split()}
     routes |= {"/healthz", "/readyz", "/metrics", "/api/rooms", "/api/rooms/join"}
     routes |= {f"/api/room{what}" for what in ("", "/events", "/link", "/results")}

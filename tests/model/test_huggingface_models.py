@@ -15,6 +15,7 @@ from torch import Tensor
 from chumoku.model.attribution import patching
 from chumoku.model.attribution.effects import WholePasses, knockout
 from chumoku.model.attribution.head_writes import key_writes
+from chumoku.model.attribution.induction import induction_of, sequences
 from chumoku.model.attribution.keys import KeyReader
 from chumoku.model.attribution.knockouts import FfnPart, parts_of, tap_of
 from chumoku.model.attribution.logit_attribution import contributions_of_run
@@ -824,6 +825,23 @@ def test_what_heads_ffns_and_embeddings_write_adds_up_to_the_logit(traceable: An
             if term.keys is not None:
                 assert sum(term.keys) == pytest.approx(term.value, abs=1e-3)
         assert max(abs(term.value) for term in found.terms) > 1e-3
+
+
+def test_every_head_is_measured_on_random_tokens_that_repeat(traceable: Any) -> None:
+    """Prefix matching against a loop; copying where logits are a sum over heads."""
+    description = traceable.description
+    if description.predicts not in ("next", "same") or "target" in description.sides or description.picture:
+        return
+    found = induction_of(traceable)
+    splits = bool(description.can.get("direct"))
+    assert {one.copying is not None for one in found.heads} == {splits}
+    assert all(0 <= score <= 1 for one in found.heads for score in (one.prefix_matching, one.copying or 0))
+    n, tap = found.repeated, description.attention(found.heads[-1].attention).tap("pattern", found.heads[-1].layer)
+    sums = []
+    for ids in sequences(traceable, n):
+        pattern = traceable.trace(Run(ids * 2), [tap]).tensors[tap][-1]
+        sums += [float(pattern[row, row - n + 1]) for row in range(n, 2 * n)]
+    assert found.heads[-1].prefix_matching == pytest.approx(sum(sums) / len(sums), abs=1e-6)
 
 
 def test_what_each_key_brings_adds_up_to_what_the_attention_writes(traceable: Any) -> None:

@@ -142,12 +142,28 @@ class VocabularyResponse(BaseModel):
     copying: float | None = Field(
         description="Σλ / Σ|λ| over the eigenvalues of the head's OV circuit through the vocabulary, from −1 to 1."
     )
-    prefix_matching: float | None = Field(
-        description="On repeated random tokens, the mean weight on the token after the earlier occurrence; null: the "
-        "model reads too few."
-    )
-    prefix_chance: float = Field(description="The same of a head that attends evenly.")
     tokens: Tokens
+
+
+class InductionHeadInfo(BaseModel):
+    attention: str = Field(description="An id of the model's `attentions`.")
+    layer: int
+    head: int
+    prefix_matching: float = Field(description="The mean weight on the token after the earlier occurrence.")
+    copying: float | None = Field(
+        description="Of the logits of the sequence's tokens that the head raises above their mean, the share of the "
+        "token that it attends to most; null: the logits are not a sum over heads."
+    )
+
+
+class InductionResponse(BaseModel):
+    """On random tokens that repeat (Olsson et al. 2022)."""
+
+    heads: list[InductionHeadInfo] = Field(description="In the model's order.")
+    repeated: int = Field(description="How many tokens repeat.")
+    sequences: int = Field(description="Over how many sequences the means are.")
+    chance: float = Field(description="The prefix matching of a head that attends evenly.")
+    copying_chance: float = Field(description="The copying of a head whose write has nothing to do with it.")
 
 
 class CountInfo(BaseModel):

@@ -214,6 +214,10 @@ class VocabularyRequest(ModelRequest, Where):
     k: int = Field(default=8, ge=1, le=MAX_K, description="How many tokens to list of each.")
 
 
+class InductionRequest(ModelRequest):
+    pass
+
+
 class PositionsRequest(ModelRequest):
     length: int | None = Field(default=None, ge=1, description="Number of positions. Default: the model's window.")
     stack: Stack = Field(default=None, description="`encoder` or `decoder`. Default: the stack of the source.")

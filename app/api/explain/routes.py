@@ -15,6 +15,7 @@ from chumoku.app.api.explain.answers import (
     ContributionsResponse,
     CostResponse,
     GradientsResponse,
+    InductionResponse,
     LensResponse,
     NeighboursResponse,
     ParametersResponse,
@@ -40,6 +41,7 @@ from chumoku.app.api.explain.requests import (
     ForcingRequest,
     GradientsRequest,
     HeadsRequest,
+    InductionRequest,
     LensRequest,
     NeighboursRequest,
     ParametersRequest,
@@ -175,6 +177,12 @@ async def neighbours(request: NeighboursRequest, responder: ResponderDep) -> Res
 async def vocabulary(request: VocabularyRequest, responder: ResponderDep) -> Response:
     """A head over the vocabulary: what a token's query matches, what its value writes, and whether the head copies."""
     return await responder.explain_model(request, tables.vocabulary, "neighbours")
+
+
+@router.post("/induction", response_model=InductionResponse, responses=RESPONSES)
+async def induction(request: InductionRequest, responder: ResponderDep) -> Response:
+    """Prefix matching and copying of every head, on random tokens that repeat."""
+    return await responder.explain_model(request, tables.induction, "heads", kind="long")
 
 
 @router.post("/positions", response_class=Response, responses={200: POSITIONS_ANSWER, **RESPONSES})

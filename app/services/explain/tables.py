@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from chumoku.app.api.explain.requests import NeighboursRequest, ParametersRequest, PositionsRequest, VocabularyRequest
+from chumoku.app.api.explain.requests import (
+    InductionRequest,
+    NeighboursRequest,
+    ParametersRequest,
+    PositionsRequest,
+    VocabularyRequest,
+)
 from chumoku.app.errors import AppError, check_index
 from chumoku.app.services import wire
-from chumoku.app.services.capabilities import attention_of, explained
+from chumoku.app.services.capabilities import OTHER_MODEL, attention_of, explained
 from chumoku.app.services.explain.shared import plain, refusing, stack_of, tokens_by_id
 from chumoku.app.services.memory_budget import Reserve, Size
 from chumoku.app.services.sizes import NUMBER
 from chumoku.app.services.tokens import TOKEN_BYTES
 from chumoku.app.services.wire import Json
+from chumoku.model.attribution.induction import induction_of
 from chumoku.model.attribution.vocabulary import head_vocabulary
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.explain.embeddings import MAX_TIMES, position_table
@@ -49,6 +56,14 @@ def vocabulary(traceable: TraceableModel, request: VocabularyRequest, reserve: R
             checkpoint, request.token_id, attention=attention.id, layer=request.layer, head=request.head, k=request.k
         )
     return plain(found) | {"tokens": tokens_by_id(checkpoint, [*found.matches, *found.writes])}
+
+
+def induction(traceable: TraceableModel, request: InductionRequest, reserve: Reserve) -> Json:
+    n_heads = sum(one.n_layer * one.n_head for one in traceable.description.attentions)
+    reserve(Size(COUNT * n_heads + 1024, "This model has too many heads."))
+    with refusing("unsupported", OTHER_MODEL, where="model"):
+        found = induction_of(traceable)
+    return vars(found) | {"heads": [vars(head) for head in found.heads]}
 
 
 def parameters(traceable: TraceableModel, request: ParametersRequest, reserve: Reserve) -> Json:

@@ -3,7 +3,7 @@
 import { changesOf, isExact } from "../../model/compare/measure.js";
 import { can, showsMeans } from "../../model/description.js";
 import { shareWords } from "../../ui/compare_words.js";
-import { h, perRoot, replace } from "../../ui/dom.js";
+import { h, keepingFocus, perRoot, replace, shareCell } from "../../ui/dom.js";
 import { number, percent } from "../../ui/format.js";
 import { HEAD_KINDS, headKindName, headMark, headWords, setHeadChips } from "../../ui/heads.js";
 import { hasString, keyFor, t } from "../../ui/i18n.js";
@@ -11,7 +11,7 @@ import { hasString, keyFor, t } from "../../ui/i18n.js";
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { State } from "../../state/store.js"
- * @import { Panel } from "../view.js"
+ * @import { Actions, Panel } from "../view.js"
  * @import { Row } from "./heads.js"
  */
 
@@ -75,6 +75,7 @@ const elementsOf = perRoot((root) => {
   const counts = h("p", { class: "label-counts dim", dataset: { testid: "label-counts" } });
   const list = h("ul", { class: "label-list" });
   const about = h("p", { class: "dim" }, t("labels.sink"));
+  const repeated = h("section", { class: "label-repeated", dataset: { testid: "label-repeated" } });
   const all = h(
     "details",
     { class: "label-scores", dataset: { testid: "label-scores" } },
@@ -82,8 +83,8 @@ const elementsOf = perRoot((root) => {
     about,
     list,
   );
-  replace(root, said, counts, all);
-  return { said, counts, list, all, shown: "", drawn: /** @type {unknown} */ (null) };
+  replace(root, said, counts, repeated, all);
+  return { said, counts, repeated, list, all, shown: "", drawn: /** @type {unknown} */ (null) };
 });
 
 /** @type {Panel} */
@@ -92,9 +93,11 @@ export default {
   frame: { place: "drawer", className: "panel labels", title: "labels.title", tool: true },
   has: (model) => can(model, "heads"),
   needs: ["explain:heads"],
+  also: () => ["explain:induction"],
   draw(root, trace, state, actions) {
     const { heads, rules } = /** @type {{heads: Labelled[], rules: Rules}} */ (trace.explained.heads);
     const parts = elementsOf(root);
+    drawRepeated(parts.repeated, heads, trace, state, actions);
     const isOpen = (/** @type {Labelled} */ { attention, layer, head }) =>
       attention === trace.attention.id && layer === state.layer && head === state.head;
     const open = heads.find(isOpen);
@@ -116,6 +119,56 @@ export default {
     );
   },
 };
+
+/**
+ * @typedef {Object} Induction  the answer to "induction"
+ * @property {{attention: string, layer: number, head: number, prefix_matching: number, copying: number|null}[]} heads
+ * @property {number} repeated @property {number} sequences @property {number} chance @property {number} copying_chance
+ */
+
+/** How many heads are listed. */
+const MOST_REPEATED = 6;
+
+/**
+ * Beside the labels, which are about this sentence: what heads do on random tokens that repeat, most first; a click opens one.
+ * @param {HTMLElement} root @param {Labelled[]} labelled @param {ModelTrace} trace @param {State} state @param {Actions} actions
+ */
+function drawRepeated(root, labelled, trace, state, actions) {
+  const found = /** @type {Induction|null} */ (trace.explained.induction?.heads ? trace.explained.induction : null);
+  root.hidden = !found;
+  if (!found) return;
+  const most = [...found.heads].sort((a, b) => b.prefix_matching - a.prefix_matching).slice(0, MOST_REPEATED);
+  const labelOf = (/** @type {Induction["heads"][number]} */ { attention, layer, head }) =>
+    labelled.find((one) => one.attention === attention && one.layer === layer && one.head === head)?.label;
+  const rows = most.map((one) => {
+    const { attention, layer, head, prefix_matching: prefix, copying } = one;
+    const open = attention === trace.attention.id && layer === state.layer && head === state.head;
+    const focus = `repeated ${attention} ${layer} ${head}`;
+    const button = h(
+      "button",
+      { class: "link", type: "button", "aria-current": open ? "true" : null, dataset: { focus } },
+      headWords(trace.model, { attention, layer, head }),
+    );
+    button.onclick = () => actions.set({ attention, layer, head });
+    const label = labelOf(one);
+    return h(
+      "tr",
+      { dataset: { testid: "repeated-head", layer, head, prefix, copying } },
+      h("th", { scope: "row" }, button),
+      h("td", null, label ? headKindName(label) : "–"),
+      shareCell(prefix, percent(prefix, 0)),
+      copying === null ? h("td", null, "–") : shareCell(copying, percent(copying, 0)),
+    );
+  });
+  const columns = ["head", "label", "prefix", "copying"].map((name) =>
+    h("th", { scope: "col" }, t(`labels.repeated_${name}`)),
+  );
+  const [chance, random] = [found.chance, found.copying_chance].map((part) => percent(part, 0));
+  const about = t("labels.repeated_about", { n: found.repeated, chance, random });
+  const table = h("table", { class: "token-table" }, h("thead", null, h("tr", null, columns)), h("tbody", null, rows));
+  const title = h("h2", null, t("labels.repeated"));
+  keepingFocus(root, () => replace(root, title, h("p", { class: "dim" }, about), table));
+}
 
 /**
  * Keeps the height for the same head on the same sentence, even if the text gets shorter, so that a mask's switch stays

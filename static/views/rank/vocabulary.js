@@ -12,13 +12,14 @@ import { headName } from "./effects.js";
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { VocabularyToken } from "../../model/labels.js"
  * @import { State } from "../../state/store.js"
+ * @import { Induction } from "../heads/labels.js"
  */
 
 /**
  * @typedef {Object} HeadVocabulary  the answer to "vocabulary"
  * @property {number[]} matches @property {number[]} scores @property {number} mean_score
  * @property {number[]} writes @property {number[]} raised @property {number} own
- * @property {number} copying @property {number|null} prefix_matching @property {number} prefix_chance @property {Object<number, VocabularyToken>} tokens
+ * @property {number} copying @property {Object<number, VocabularyToken>} tokens
  */
 
 export function buildVocabulary() {
@@ -37,12 +38,7 @@ export function drawVocabulary({ said, about, matches, writes, shown }, trace, s
   if (!known) return setText(said, t("rank.begins"));
   const all = /** @type {HeadVocabulary} */ (found);
   const head = headName(trace.model, { ...state, attention: trace.attention.id });
-  const figures = [
-    t("vocabulary.copying", { copying: signed(all.copying, 2) }),
-    all.prefix_matching === null
-      ? ""
-      : t("vocabulary.prefix", { share: percent(all.prefix_matching, 0), chance: percent(all.prefix_chance, 0) }),
-  ];
+  const figures = [t("vocabulary.copying", { copying: signed(all.copying, 2) }), ...repeatedWords(trace, state)];
   replace(said, h("span", null, [head, ...figures].filter(Boolean).join(" · ")));
   setText(about, t("vocabulary.about"));
   const token = namedToken(trace.queries.tokens[position(state, trace).query], "q");
@@ -60,6 +56,19 @@ export function drawVocabulary({ said, about, matches, writes, shown }, trace, s
     { ids: all.writes, values: all.raised, ...all },
     "writes",
   );
+}
+
+/** What the open head does on random tokens that repeat; nothing where it was not measured. @param {ModelTrace} trace @param {State} state */
+function repeatedWords({ explained, attention }, { layer, head }) {
+  const found = /** @type {Induction|null} */ (explained.induction?.heads ? explained.induction : null);
+  const one = found?.heads.find((one) => one.attention === attention.id && one.layer === layer && one.head === head);
+  if (!found || !one) return [];
+  const [share, chance] = [one.prefix_matching, found.chance].map((part) => percent(part, 0));
+  const words = [t("vocabulary.prefix", { share, chance })];
+  const random = percent(found.copying_chance, 0);
+  return one.copying === null
+    ? words
+    : [...words, t("vocabulary.copied", { share: percent(one.copying, 0), chance: random })];
 }
 
 /** @param {HTMLElement} root @param {(Node|string)[]} title @param {{ids: number[], values: number[], tokens: Object<number, VocabularyToken>}} of @param {string} name */

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from chumoku.model import checkpoint as checkpoints
-from chumoku.model.attribution.vocabulary import head_vocabulary, prefix_matching
+from chumoku.model.attribution.vocabulary import head_vocabulary
 from chumoku.model.checkpoint import Checkpoint
 from tests.model.explain.helpers import a_model
 
@@ -66,21 +65,6 @@ def test_the_copying_score_is_that_of_the_whole_circuit(tiny: Checkpoint) -> Non
     other = copy.deepcopy(tiny)
     cast(Any, other.model).layers[1].attn.w_v.weight.neg_()
     assert head_vocabulary(other, 7, **WHERE).copying == pytest.approx(-whole, abs=1e-6)
-
-
-def test_prefix_matching_is_measured_on_tokens_that_repeat() -> None:
-    """Of the shipped stories model the best head is 5·5, which fetches the repeated noun; layer 0 knows nothing."""
-    model = checkpoints.load(checkpoints.ZOO / "stories-gpt")
-    attention = model.description.attentions[0]
-    each = [prefix_matching(model, attention, layer) for layer in range(attention.n_layer)]
-    scores = torch.stack([one for one in each if one is not None])
-    chance = sum(1 / (row + 1) for row in range(24, 48)) / 24
-    assert divmod(int(scores.argmax()), attention.n_head) == (5, 5)
-    assert scores.max() > 3 * chance
-    assert scores[0].tolist() == pytest.approx([chance] * attention.n_head, abs=0.01)
-    found = head_vocabulary(model, 100, attention="self", layer=5, head=5)
-    assert found.prefix_matching == pytest.approx(float(scores[5, 5]))
-    assert found.prefix_chance == pytest.approx(chance)
 
 
 def test_what_reads_no_tokens_is_refused() -> None:
