@@ -182,8 +182,7 @@ export function writtenOf({ trace: { written }, actions }, row) {
   if (row + 1 !== written?.real.end) return null;
   const { session, player } = writerOf(actions);
   const step = session.step(written.tokens.slice(written.real.start, written.real.end).map(({ id }) => id));
-  const { drawer, lesson } = actions.get();
-  const kept = drawer !== "generation" && lesson === null && session.fork()?.at === session.here();
+  const kept = actions.get().lesson === null && session.fork()?.at === session.here();
   if (!step && !kept) return null;
   return { step, kept, playing: player.doing === "play", blocked: session.blocked() !== null };
 }
