@@ -128,7 +128,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
     element.classList.toggle("long", stacksOf(model).length > 1 && placeOf(state).layer);
     frame.dock.hidden = isEmpty(state) || model.description.predicts === "none" || state.file !== null; // its room, before it is drawn
     frame.masks.element.hidden = frame.sentence.edit.hidden = state.file !== null; // a saved trace is as it is
-    frame.heads.element.hidden = placeOf(state).name !== "head";
+    frame.heads.element.hidden = placeNamed(state.view) !== "head"; // also while the walk is elsewhere: it stays where it is
     frame.heads.element.classList.toggle("alone", !can(model, "route"));
     frame.body.classList.toggle("whole", isModel(state));
     update(frame.skip, { href: `#${(isEmpty(state) ? frame.welcome : frame.main).id}` });

@@ -1,6 +1,6 @@
 /** Heads in words and signs: the name of a head (with its attention if the model has several), the sign of its kind, its label in title bars. */
 
-import { attentionOf, attentionsOf, showsMeans } from "../model/description.js";
+import { attentionOf, attentionsOf, showsMeans, stacksOf } from "../model/description.js";
 import { h, setText, svg } from "./dom.js";
 import { hasString, t } from "./i18n.js";
 
@@ -75,6 +75,10 @@ export function headTitle(model, head) {
   const { of, vars } = columnOf(model, head);
   return joined([attentionName(model, head.attention), t(`matrix.title${of}`, vars)], " · ");
 }
+
+/** "Layer 3 · FFN", "Decoder · Layer 1 · FFN". @param {any} model @param {string} stack @param {number} layer */
+export const ffnTitle = (model, stack, layer) =>
+  t(stacksOf(model).length > 1 ? `ffn.title.${stack}` : "ffn.title", { layer });
 
 /** "layer 4, head 7", in a sentence. @param {any} model @param {Head} head */
 export function headWords(model, head) {

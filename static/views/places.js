@@ -5,6 +5,7 @@
 
 import { attentionOf, can, writesTarget } from "../model/description.js";
 import { standsForWritten } from "../model/written.js";
+import { walkState } from "./view_states.js";
 
 /**
  * @import { Model } from "../model/description.js"
@@ -39,9 +40,13 @@ const PLACES = {
 /** @param {string} view @returns {PlaceName} */
 export const placeNamed = (view) => PLACES[view] ?? "tools";
 
-/** @param {Pick<State, "view">} state @returns {Place} */
-export const placeOf = ({ view }) => {
-  const name = placeNamed(view);
+/** The walk through the calculation is where its step is. @type {Object<string, PlaceName>} */
+const OF_STEPS = { in: "embedding", ffn: "ffn", out: "prediction" };
+
+/** @param {Pick<State, "view"|"viewState">} state @returns {Place} */
+export const placeOf = (state) => {
+  const group = state.view === "computation" ? walkState.of(state).step?.split(".")[0] : undefined;
+  const name = OF_STEPS[group ?? ""] ?? placeNamed(state.view);
   return { name, layer: name === "head" || name === "ffn" };
 };
 

@@ -120,7 +120,7 @@ def test_the_sentence_of_a_place_is_about_that_place(page: "Page") -> None:
         f" It changes the logit of car by {value}."
     )
     page.get_by_test_id("ffn-off").wait_for()
-    expect(said).to_have_text(re.compile(r"car rises to .*\. In the end it helps the other answers more\.$"))
+    expect(said).to_have_text(re.compile(r"car rises to .*\. In the end it helps the others more\.$"))
     told = re.findall(r" to ([\d.]+\s%)\.", said.inner_text())[-1]
     page.get_by_test_id("ffn-off").click()
     run = wait_for_run(page, "run.interventions?.length === 1")

@@ -11,6 +11,7 @@ import { linkOf, readLink } from "../../static/state/link.js";
 import { DEFAULTS } from "../../static/state/store.js";
 import { VIEWS } from "../../static/views/index.js";
 import { isModel, outward, placeNamed, placeOf } from "../../static/views/places.js";
+import { walkState } from "../../static/views/view_states.js";
 
 Object.assign(globalThis, { document: { documentElement: { lang: "en" } } });
 
@@ -108,7 +109,20 @@ test("the start page is its address alone, and an example's link is a place", ()
   assert.equal(readLink(new URL(hrefOf(example, []), "http://x").search, []).view, "attention");
 });
 
+test("the walk through the calculation is where its step is", () => {
+  const at = (/** @type {string|null} */ step) =>
+    placeOf(state({ view: "computation", ...walkState.patch({ step }) })).name;
+  assert.deepEqual(["in.tokens", "attn.q", "cross_attn.softmax", "ffn.pre", "out.logits", null].map(at), [
+    "embedding",
+    "head",
+    "head",
+    "ffn",
+    "prediction",
+    "head",
+  ]);
+});
+
 test("a head and an FFN are in a layer, and nothing else is", () => {
-  const inLayer = VIEWS.map(({ id }) => id).filter((view) => placeOf({ view }).layer);
+  const inLayer = VIEWS.map(({ id }) => id).filter((view) => placeOf(state({ view })).layer);
   assert.deepEqual(inLayer, ["qkv", "distance", "rotation", "attention", "decay", "gate", "av", "ffn", "computation"]);
 });

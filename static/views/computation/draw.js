@@ -6,7 +6,7 @@
 import { readsPhotos } from "../../model/patches.js";
 import { segment } from "../../ui/controls.js";
 import { h, keepingFocus, newId, perRoot, replace, setText } from "../../ui/dom.js";
-import { headTitle } from "../../ui/heads.js";
+import { ffnTitle, headTitle } from "../../ui/heads.js";
 import { hasString, t } from "../../ui/i18n.js";
 import { setFormulas } from "../../ui/mathml.js";
 import { drawShapes, drawSources } from "../../ui/source.js";
@@ -116,7 +116,8 @@ function bringResult({ board, list, picture }, walk) {
 /** The step's number, its formula, and a sentence. @param {Parts} parts @param {Context} context */
 function drawHeading(parts, context) {
   const { step, model, layer, head, trace } = context;
-  setText(parts.title, headTitle(model, { attention: trace.attention.id, layer, head }));
+  const open = { attention: trace.attention.id, layer, head };
+  setText(parts.title, step.group === "ffn" ? ffnTitle(model, trace.attention.stack, layer) : headTitle(model, open));
   const name = h("b", { class: "step-name" }, stepName(step));
   replace(parts.formula, name, h("span", { class: "formulas" }, kindOf(step).formula(step, context)));
   drawSources(parts.source, sourcesOf(step, model));

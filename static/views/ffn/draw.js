@@ -4,7 +4,7 @@ import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { rampStops } from "../../chart/theme.js";
 import { activationOf, chosenUnit } from "../../model/activations.js";
 import { editing, isDifference } from "../../model/compare/runs.js";
-import { attentionsOf, stacksOf } from "../../model/description.js";
+import { attentionsOf } from "../../model/description.js";
 import { isPartOff, partAt, partToggled } from "../../model/formula_edits.js";
 import { tokenName } from "../../model/labels.js";
 import { rowIn } from "../../model/matrix.js";
@@ -13,6 +13,7 @@ import { inside } from "../../model/sides.js";
 import { segment } from "../../ui/controls.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { integer, number, significant } from "../../ui/format.js";
+import { ffnTitle } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, mover, mtext, row, sub } from "../../ui/mathml.js";
 import { tokenText } from "../../ui/token_text.js";
@@ -133,7 +134,7 @@ export function draw(root, trace, state, actions) {
   drawEye(parts.eye, trace.model, state, actions);
   parts.sort.box.hidden = !isOfUnits(shown.step.name);
   parts.sort.show(shown.sort, (name) => actions.set(ffnState.patch({ sort: name })));
-  drawStationStrip(parts, titleOf(trace.model, shown.ffn, state), stripOf(shown));
+  drawStationStrip(parts, ffnTitle(trace.model, shown.ffn.stack, state.layer), stripOf(shown));
   const choose = (/** @type {Patch} */ patch) => actions.set({ query: shown.query, ffnUnit: shown.unit, ...patch });
   const chooseRow = (/** @type {number} */ query) => actions.set({ query });
   drawMap(parts.stage, { ...shown, ...stageOf(shown, trace) }, trace.queries.tokens, { choose, chooseRow });
@@ -245,13 +246,6 @@ function scaleOf({ data }, shown, activation) {
     ? signed
     : { stops: rampStops("weights"), min: 0, max: most || 1, seen: [0, most] };
 }
-
-/**
- * "Layer 3 · FFN", "Decoder · Layer 1 · FFN".
- * @param {Model} model @param {{stack: string}} ffn @param {State} state
- */
-const titleOf = (model, { stack }, { layer }) =>
-  t(stacksOf(model).length > 1 ? `ffn.title.${stack}` : "ffn.title", { layer });
 
 /** @param {Shown} shown */
 function stripOf({ ffn, shown, post: { shape }, scale, before }) {
