@@ -58,7 +58,14 @@ def check_search(beams: int, alpha: float) -> None:
 
 
 class Beams:
-    """The open beams of one search, each [beam], and the finished hypotheses: at most `max_len` ids after `start`."""
+    """The open beams of one search, each [beam], and the finished hypotheses: at most `max_len` ids after `start`.
+
+    `banned` are sequences that are not written: the last id of each is not taken where a beam ends with those before.
+    `stops` says whether the newest of a beam's ids completes a text that ends it. Set both before the first step.
+    """
+
+    banned: Sequence[Sequence[int]] = ()
+    stops: Callable[[list[int]], bool] | None = None
 
     def __init__(
         self, start: Sequence[int], end_id: int | None, max_len: int, beams: int, alpha: float,
@@ -87,9 +94,12 @@ class Beams:
         return sorted(self.ended, key=lambda h: h.score, reverse=True)[: self.beams]
 
     def extend(self, next_log_p: Tensor) -> Tensor:
-        """Extend each open beam by every next token, ln p(token | beam) [beam vocab]. The most likely beams continue;
-        those that end are finished. Returns the rows of the beams that continue, in their new order [beam]."""
+        """Extend each open beam by every next token, ln p(token | beam) [beam vocab]. What is banned keeps its share:
+        as in transformers, the others' probabilities are the model's own. The most likely beams continue; those that
+        end are finished. Returns the rows of the beams that continue, in their new order [beam]."""
         log_p = self.log_p[:, None] + next_log_p  # beam vocab
+        for beam, written in enumerate(self.ids.tolist() if self.banned else ()):
+            log_p[beam, endings(self.banned, written)] = float("-inf")
         n_vocab = log_p.shape[1]
         # Twice as many as there are beams: enough to continue even if all beams end now.
         best, at = log_p.flatten().topk(min(2 * self.beams, log_p.numel()))
@@ -97,6 +107,9 @@ class Beams:
         ids = torch.cat((self.ids[rows], tokens[:, None]), dim=1)  # candidate position
         possible = best > float("-inf")
         ending = (tokens == (-1 if self.end_id is None else self.end_id)) & possible
+        if self.stops is not None:
+            stopped = torch.tensor([self.stops(one) for one in ids.tolist()], device=ids.device)
+            ending |= stopped & possible
         full = ids.shape[1] - self.n_start >= self.max_len
         in_beam = torch.arange(len(best), device=best.device) < self.beams
         finished = torch.nonzero(in_beam & possible & (ending | full)).flatten()
@@ -131,13 +144,13 @@ class Beams:
 class TextSearch(Beams):
     """Beams of a text, or of a target, that grows: each is a session. Works for every model that can generate.
 
-    `start` begins a session; `never` are ids that are never sampled, and the last id of each of `banned` is not taken
-    where a beam ends with those before it. Raises `ValueError` for values out of range, and for a full window.
+    `start` begins a session; `never` are ids that are never sampled. Raises `ValueError` for values out of range, and
+    for a full window.
     """
 
     def __init__(
         self, start: Callable[[], Session], end_id: int | None, never: Sequence[int], *, max_new: int, beams: int,
-        alpha: float = 0.6, banned: Sequence[Sequence[int]] = (),
+        alpha: float = 0.6,
     ) -> None:  # fmt: skip
         check_search(beams, alpha)
         first = start()
@@ -145,7 +158,7 @@ class TextSearch(Beams):
         if room < 1:
             raise ValueError(f"the model's window of {first.window} tokens is full")
         super().__init__(first.prompt, end_id, min(max_new, room), beams, alpha)
-        self.start, self.never, self.banned = start, list(never), banned
+        self.start, self.never = start, list(never)
         self.sessions = [first]
         self.logits = [first.step(first.prompt).logits]  # of each beam, vocab
 
@@ -157,14 +170,10 @@ class TextSearch(Beams):
             self.read(rows)
 
     def next_log_p(self) -> Tensor:
-        """ln p(next token | beam): [beam vocab], float64; −∞ for tokens that are never sampled or banned. What is
-        banned keeps its share: as in transformers, the others' probabilities are the model's own."""
+        """ln p(next token | beam): [beam vocab], float64; −∞ for tokens that are never sampled."""
         logits = torch.stack(self.logits).to("cpu", torch.float64)
         logits[:, self.never] = float("-inf")
-        log_p = logits.log_softmax(-1)
-        for beam, ids in enumerate(self.ids.tolist()):
-            log_p[beam, endings(self.banned, ids)] = float("-inf")
-        return log_p
+        return logits.log_softmax(-1)
 
     def read(self, rows: Sequence[int]) -> None:
         """Each open beam reads its newest token, in one forward pass where possible."""

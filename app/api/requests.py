@@ -200,12 +200,20 @@ class WaysRequest(GenerateRequest):
 MAX_BEAMS = 16
 
 
-class TranslateRequest(RunRequest):
-    beams: int = Field(default=4, ge=1, le=MAX_BEAMS, description="Targets followed side by side; 1 is greedy.")
+class SearchRequest(RunRequest):
+    """A beam search, and what it may write."""
+
+    beams: int = Field(default=4, ge=1, le=MAX_BEAMS, description="Texts followed side by side; 1 is greedy.")
     alpha: float = Field(
-        default=0.6, ge=0, le=10, description="Length penalty: hypotheses are ranked by log p / ((5 + n) / 6)^alpha."
+        default=0.6, ge=0, le=10, description="Length penalty: texts are ranked by log p / ((5 + n) / 6)^alpha."
+    )
+    banned: Texts = Field(default=[], description="Texts that are not written, as in `/api/generate`.")
+    stop: Texts = Field(
+        default=[], description="A beam ends after the token that completes one of these texts.", examples=[[".", "!"]]
     )
 
+
+class TranslateRequest(SearchRequest):
     @field_validator("target", "target_ids")
     @classmethod
     def no_target(cls, given: object) -> object:
@@ -214,15 +222,10 @@ class TranslateRequest(RunRequest):
         return given
 
 
-class BeamsRequest(RunRequest):
-    beams: int = Field(default=4, ge=1, le=MAX_BEAMS, description="Texts followed side by side; 1 is greedy.")
-    alpha: float = Field(
-        default=0.6, ge=0, le=10, description="Length penalty: texts are ranked by log p / ((5 + n) / 6)^alpha."
-    )
+class BeamsRequest(SearchRequest):
     max_new_tokens: int = Field(
         default=16, ge=1, description="The longest text, at most the server's limit.", examples=[4]
     )
-    banned: Texts = Field(default=[], description="Texts that are not written, as in `/api/generate`.")
 
 
 class WeightsRequest(ModelRequest):

@@ -23,7 +23,7 @@ class HypothesisInfo(BaseModel):
     tokens: list[TokenInfo] = Field(description="Without START; with END if it `ended`.")
     log_p: float = Field(description="ln p(target | source).")
     score: float = Field(description="log_p / ((5 + n_tokens) / 6)^alpha, which ranks them.")
-    ended: bool = Field(description="Whether the model ended it. Otherwise the search stopped at its token limit.")
+    ended: bool = Field(description="Whether the model ended it. Otherwise a `stop` text or the token limit did.")
 
 
 class TranslateResponse(BaseModel):

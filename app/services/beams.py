@@ -7,14 +7,15 @@ from typing import Any
 
 import torch
 
-from chumoku.app.api.requests import BeamsRequest
+from chumoku.app.api.requests import BeamsRequest, SearchRequest
 from chumoku.app.errors import AppError
 from chumoku.app.services import tokens
 from chumoku.app.services.capabilities import CLASSIFIES, check_can
 from chumoku.app.services.generation import check_max_new
 from chumoku.app.services.plan import plan_writing
 from chumoku.app.services.predictions import check_left, sequences
-from chumoku.model.beams import Considered, Hypothesis, TextSearch
+from chumoku.model.beams import Beams, Considered, Hypothesis, TextSearch
+from chumoku.model.generate import completes
 from chumoku.model.traceable import TraceableModel, TraceableTokenizer
 
 
@@ -29,7 +30,6 @@ class BeamsSession:
         self.traceable, self.request = traceable, request
         self.plan = plan_writing(traceable, request, max_chars)
         tokenizer, window = traceable.tokenizer, traceable.description.max_seq_len
-        check_left(tokenizer, banned := sequences(traceable, request.banned))
         self.prompt = self.plan.padded if self.plan.run.target is None else list(self.plan.run.target)
         if len(self.prompt) >= window:
             message = f"The model's window of {window} tokens is full."
@@ -42,8 +42,8 @@ class BeamsSession:
                 max_new=request.max_new_tokens,
                 beams=request.beams,
                 alpha=request.alpha,
-                banned=banned,
             )
+        keep_to(self.search, traceable, request)
         self.seconds = perf_counter() - start
 
     def step(self) -> bool:
@@ -74,6 +74,15 @@ class BeamsSession:
             {"parent": one.parent, "token": token, "log_p": one.log_p, "fate": one.fate}
             for one, token in zip(step, named, strict=True)
         ]
+
+
+def keep_to(search: Beams, traceable: TraceableModel, request: SearchRequest) -> None:
+    """Write what the request allows, from the first step on. Raises `AppError` if every token is banned."""
+    tokenizer = traceable.tokenizer
+    check_left(tokenizer, banned := sequences(traceable, request.banned))
+    search.banned = banned
+    if request.stop:
+        search.stops = lambda ids: completes(ids, request.stop, tokenizer.token_bytes)
 
 
 def hypothesis_json(tokenizer: TraceableTokenizer, found: Hypothesis) -> dict[str, Any]:

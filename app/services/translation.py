@@ -9,7 +9,7 @@ import torch
 
 from chumoku.app.api.requests import TranslateRequest
 from chumoku.app.services import tokens
-from chumoku.app.services.beams import hypothesis_json
+from chumoku.app.services.beams import hypothesis_json, keep_to
 from chumoku.app.services.capabilities import check_can
 from chumoku.app.services.languages import Languages, notes
 from chumoku.app.services.plan import plan_writing
@@ -28,6 +28,7 @@ class TranslationSession:
         self.source = self.plan.padded
         with torch.inference_mode():
             self.search = traceable.search(self.plan.run, request.beams, request.alpha)
+        keep_to(self.search, traceable, request)
         self.seconds = perf_counter() - start
 
     @torch.inference_mode()

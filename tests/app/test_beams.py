@@ -42,8 +42,9 @@ async def test_an_answer_is_the_models_search(client: AsyncClient, gpt: Checkpoi
         assert [one["log_p"] for one in step] == pytest.approx([one.log_p for one in considered])
 
 
-async def test_a_translation_is_that_of_the_translators_own_route(families: AsyncClient) -> None:
-    asked = {"model": "translator", "text": SOURCE, "beams": 3}
+@pytest.mark.parametrize("limits", [{}, {"banned": ["a"], "stop": ["e"]}], ids=["free", "limited"])
+async def test_a_translation_is_that_of_its_own_route(families: AsyncClient, limits: dict[str, Any]) -> None:
+    asked = {"model": "translator", "text": SOURCE, "beams": 3} | limits
     own = (await families.post("/api/translate", json=asked)).json()
     found = await searched(families, max_new_tokens=len(own["tokens"]) + LONGER, **asked)
     assert [one["text"] for one in found["hypotheses"]] == [one["text"] for one in own["hypotheses"]]

@@ -42,6 +42,18 @@ async def stream(client: AsyncClient, **request: Any) -> Events:
     return parse_events(response.text)
 
 
+async def test_what_is_banned_is_not_written_and_a_stop_text_ends(families: AsyncClient) -> None:
+    whole = (await translate(families, beams=1))["hypotheses"][0]["tokens"]
+    at, text = next((n, one["text"]) for n, one in enumerate(whole) if not one["partial"] and one["text"].strip())
+    kept = (await translate(families, beams=4, banned=[text]))["hypotheses"]
+    assert all(token["text"] != text for found in kept for token in found["tokens"])
+    (stopped,) = (await translate(families, beams=1, stop=[text]))["hypotheses"]
+    assert ([token["id"] for token in stopped["tokens"]], stopped["ended"]) == (
+        [one["id"] for one in whole[: at + 1]],
+        False,
+    )
+
+
 @pytest.mark.parametrize(("beams", "alpha"), [(1, 0.6), (3, 0.6), (4, 0.0), (16, 2.5)])
 async def test_it_is_the_models_search(families: AsyncClient, translator: Checkpoint, beams: int, alpha: float) -> None:
     ids = translator.tokenizer.encode(SOURCE)

@@ -21,13 +21,16 @@ PROMPT = list(b"abc")
 def search(
     checkpoint: Checkpoint, ids: list[int] | Run = PROMPT, *, few: list[int] | None = None, **how: object
 ) -> TextSearch:
-    """A finished search; `few`: the only ids that can be written."""
+    """A finished search; `few`: the only ids that can be written; `banned`, `stops`: as in `Beams`."""
     run = ids if isinstance(ids, Run) else Run(ids)
     kind = DecoderSession if run.target is None else TargetSession
     tokenizer = checkpoint.tokenizer
     never = [i for i in range(checkpoint.config.vocab_size) if i not in few] if few else tokenizer.never_sampled
+    limits = {name: how.pop(name) for name in ("banned", "stops") if name in how}
     given = {"max_new": 3, "beams": 4} | how
     found = TextSearch(lambda: kind(checkpoint, run), tokenizer.end_id, never, **given)  # type: ignore[arg-type]
+    for name, limit in limits.items():
+        setattr(found, name, limit)
     while found.open:
         found.step()
     return found
@@ -148,3 +151,15 @@ def test_the_beams_of_a_text_read_together(tiny: Checkpoint, monkeypatch: pytest
     assert max(passes) == 4
     assert len(passes) <= 5
     assert torch.is_inference_mode_enabled() is False
+
+
+def test_a_text_that_stops_a_beam_ends_it_and_nothing_else() -> None:
+    """Two bytes and END, up to 3 tokens, and the second byte stops: 3 texts with it, 3 that end and one that is cut."""
+    checkpoint = tiny_checkpoint()
+    end = checkpoint.tokenizer.end_id
+    few, texts = [0, 1, end], [*((0,) * n + (last,) for n in range(3) for last in (1, end)), (0, 0, 0)]
+    every = {ids: log_p_by_hand(checkpoint, PROMPT, list(ids), few) for ids in texts}
+    assert math.fsum(math.exp(p) for p in every.values()) == pytest.approx(1.0, abs=1e-5)
+    found = search(checkpoint, few=few, beams=16, stops=lambda ids: ids[-1] == 1).best
+    assert {tuple(h.ids): pytest.approx(h.log_p, abs=1e-4) for h in found} == every
+    assert {tuple(h.ids) for h in found if h.ended} == {ids for ids in texts if ids[-1] == end}

@@ -90,9 +90,9 @@ export function createBeams(session, actions) {
   /** A whole target, or what goes on from the text. @returns {Start} */
   function start() {
     const [state, model] = [actions.get(), session.model()];
-    const { banned } = state;
+    const { banned, stop } = state;
     const { length } = generationState.of(state);
-    const more = banned.length ? { banned } : {};
+    const more = { ...(banned.length && { banned }), ...(stop.length && { stop }) };
     if (writesTarget(model)) {
       const { start, end } = read?.sides.source.real ?? { start: 0, end: 0 };
       const most = Math.min(end - start + LONGER, LONGEST_CONTINUATION);
@@ -101,7 +101,7 @@ export function createBeams(session, actions) {
     }
     const { ids = [], nPrompt = 0 } = session.path() ?? {};
     const request = { ...writingRequest(state, ids, model), max_new_tokens: length, ...more };
-    return { request, key: JSON.stringify([writingRequest(state, [], model), banned]), ids, nPrompt };
+    return { request, key: JSON.stringify([writingRequest(state, [], model), more]), ids, nPrompt };
   }
 
   /** Whether what was searched is still what is shown, or begins it. */
