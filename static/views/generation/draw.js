@@ -36,9 +36,10 @@ function createPanel(root, actions) {
   onChange(draw);
   const tree = createTree(session, player, actions);
   const ways = createWays(session, player, actions);
+  const restart = createRestart(session, player);
   const parts = {
     tree,
-    tools: createTreeTools(session, actions, tree.zooms, [ways.button]),
+    tools: createTreeTools(session, actions, tree.zooms, [ways.button, restart.node]),
     ways: ways.said,
     cross: createCrossRow(session, actions),
     drawn: createDrawn(session),
@@ -46,7 +47,6 @@ function createPanel(root, actions) {
     two: createTwoSettings(session, player, actions),
     title: h("span", { class: "nowrap" }),
     count: h("span", { class: "dim", dataset: { testid: "gen-count" } }),
-    restart: createRestart(session, player),
     notes: h("p", { class: "note", dataset: { testid: "gen-note" } }),
   };
   replace(root, layout(parts));
@@ -56,7 +56,7 @@ function createPanel(root, actions) {
     const path = session.path();
     setText(parts.title, t("tree.title"));
     if (path) setText(parts.count, countOf(path, player, state));
-    parts.restart.draw();
+    restart.draw();
     ways.draw(state);
     parts.tools.draw();
     for (const part of [tree, parts.cross, parts.drawn, parts.two, parts.beams]) part.draw(trace, state);
@@ -75,12 +75,12 @@ function createPanel(root, actions) {
 
 /**
  * @typedef {{title: HTMLElement, tree: {node: HTMLElement}, tools: {node: HTMLElement}, ways: HTMLElement, cross: {node: HTMLElement},
- *   drawn: {node: HTMLElement}, restart: {node: HTMLElement}, two: {node: HTMLElement}, beams: {node: HTMLElement}, count: HTMLElement, notes: HTMLElement}} Layout
+ *   drawn: {node: HTMLElement}, two: {node: HTMLElement}, beams: {node: HTMLElement}, count: HTMLElement, notes: HTMLElement}} Layout
  */
 
 /** @param {Layout} parts */
-function layout({ title, tree, tools, ways, cross, drawn, two, beams, count, restart, notes }) {
-  const head = h("div", { class: "written-head" }, h("h2", null, title, count), restart.node);
+function layout({ title, tree, tools, ways, cross, drawn, two, beams, count, notes }) {
+  const head = h("div", { class: "written-head" }, h("h2", null, title, count));
   return [head, tools.node, ways, tree.node, notes, cross.node, drawn.node, two.node, beams.node];
 }
 
