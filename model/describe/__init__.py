@@ -41,6 +41,9 @@ Encoder-only: the same, except for
 
   logits [class]: W x + b of [CLS]'s last state x; in a masked language model as above, without classes
 
+Models that tell two texts apart (BERT and its variants; none of ours) also have `token_types` [position d_model], a
+learned row for each token's type, which is added to `embedding + positional`.
+
 With a `picture` in its config there is also `token_embedding.patches` [position pixel], the pixels x of each patch
 from 0 to 1 (zeros for [CLS]); `embedding` is then x W + b, and for [CLS] a learned row.
 

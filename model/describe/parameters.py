@@ -17,6 +17,7 @@ from chumoku.model.mechanisms import MECHANISMS
 DIMS = {
     "embedding": "vocab d_model",
     "positions": "position d_model",
+    "token_types": "token_type d_model",
     "w_patch": "d_model pixel",
     "b_patch": "d_model",
     "special": "special d_model",

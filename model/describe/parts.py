@@ -110,8 +110,8 @@ class Layer:
 
 @dataclass(frozen=True)
 class Embedding:
-    """The start of a stream: E[id] · scale + position, normalised where there is a `norm`. Without positions, `roles`
-    has no `positional`."""
+    """The start of a stream: E[id] · scale + position + token type, normalised where there is a `norm`. Without
+    positions, `roles` has no `positional`; where a model does not tell two texts apart, no `token_types`."""
 
     roles: Mapping[str, TapRef]
     scale: float

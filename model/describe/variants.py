@@ -40,6 +40,21 @@ def with_embedding_norm(description: Description, eps: float) -> Description:
     return replace(description, stacks=tuple(map(changed, description.stacks)))
 
 
+def with_token_types(description: Description) -> Description:
+    """A learned row for each token's type is added to its embedding and its position, as in BERT: in a pair of texts 0
+    for the first and 1 for the second."""
+
+    def changed(stack: Stack) -> Stack:
+        path, start = f"{stack.prefix}token_types", stack.embedding
+        roles = {**start.roles, "token_types": TapRef(path, STREAM)}
+        return replace(
+            stack,
+            embedding=replace(start, roles=roles, parameters={**start.parameters, "token_types": f"{path}.weight"}),
+        )
+
+    return replace(description, stacks=tuple(map(changed, description.stacks)))
+
+
 def with_photos(description: Description, photo: Photo) -> Description:
     """The model reads photos, whose patches are projected: there is no table of embeddings."""
 

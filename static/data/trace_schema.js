@@ -167,7 +167,7 @@ const STACK = object({
   side: SIDE,
   embedding: object(
     {
-      roles: object({ embedding: TAP }, { positional: TAP }),
+      roles: object({ embedding: TAP }, { positional: TAP, token_types: TAP }),
       scale: orNull(number),
       positions: NAME,
       parameters: record(orNull(NAME), 100),

@@ -13,7 +13,7 @@
  *   gate: string|null, d_ff: number, beside?: Tap}} Ffn  `beside`: what another sublayer adds to the stream together with it, where both
  *   read the same stream (a parallel residual)
  * @typedef {AttentionSublayer|Ffn} Sublayer
- * @typedef {{roles: {embedding: Tap, positional?: Tap}, scale: number|null, positions: string,
+ * @typedef {{roles: {embedding: Tap, positional?: Tap, token_types?: Tap}, scale: number|null, positions: string,
  *   parameters: {embedding: string|null, positions: string|null}, norm?: Norm}} Embedding  the embedding is multiplied by `scale`
  *   (null: an old file does not say); `norm`: of the sum with the position, where there is one
  * @typedef {{id: string, side: SideName, embedding: Embedding, layers: {sublayers: Sublayer[], scale?: number}[], final_norm: Norm|null,

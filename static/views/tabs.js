@@ -49,10 +49,10 @@ export const EMBEDDING_TABS = {
   neighbours: () => ["explain:neighbours"],
 };
 
-/** E[id], the position and their sum X; the position is left out where there is none. @param {Stack} stack */
+/** E[id], the token type, the position, and their sum X, in the order of BERT; what a model does not add is left out. @param {Stack} stack */
 export function summandsOf({ embedding: { roles, norm }, layers }) {
   const sum = norm ? norm.roles.input : layers[0].sublayers[0].reads;
-  const all = { embedding: roles.embedding, position: roles.positional, x: sum };
+  const all = { embedding: roles.embedding, token_type: roles.token_types, position: roles.positional, x: sum };
   return Object.entries(all).flatMap(([name, role]) => (role ? [{ name, tap: role.tap }] : []));
 }
 

@@ -204,7 +204,7 @@ HF = {
               "transformer.h.1.self_attention.dense", no_alibi),
     "bert": (toys.bert, toys.word_piece, "bert.encoder.layer.1.output.dense",
              "bert.encoder.layer.1.attention.output.dense",
-             zeroed("bert.embeddings.position_embeddings", "bert.embeddings.token_type_embeddings")),
+             zeroed("bert.embeddings.position_embeddings")),
     "t5": (toys.t5, toys.sentence_piece, "encoder.block.1.layer.1.DenseReluDense.wo",
            "encoder.block.1.layer.0.SelfAttention.o",
            zeroed(*(f"{x}.block.0.layer.0.SelfAttention.relative_attention_bias" for x in ("encoder", "decoder")))),

@@ -96,12 +96,13 @@ def test_the_stream_is_the_sum_of_token_position_and_token_type(folder: Path) ->
     stack: Stack = model.traceable.description.stacks[0]
     norm = stack.embedding.norm
     assert norm is not None
-    parts = [found[stack.embedding.roles[role].tap] for role in ("embedding", "positional")]
-    assert torch.allclose(parts[0] + parts[1], found[norm.roles["input"].tap], atol=1e-6)
+    word, kind, at = (found[stack.embedding.roles[role].tap] for role in ("embedding", "token_types", "positional"))
     weights = AutoModelForSequenceClassification.from_pretrained(folder).bert.embeddings
-    at = found.metadata["token_type_ids"]
-    rows = weights.position_embeddings.weight[: len(at)] + weights.token_type_embeddings.weight[at]
-    assert torch.allclose(parts[1], rows, atol=1e-6)
+    ids, types = ([*found.metadata["tokens"]], found.metadata["token_type_ids"])
+    assert torch.equal(word, weights.word_embeddings.weight[[token["id"] for token in ids]])
+    assert torch.equal(kind, weights.token_type_embeddings.weight[types])
+    assert torch.equal(at, weights.position_embeddings.weight[: len(types)])
+    assert torch.equal(word + kind + at, found[norm.roles["input"].tap]), "what transformers normalises, bit for bit"
 
 
 @pytest.mark.parametrize("folder", ["bert"], indirect=True)

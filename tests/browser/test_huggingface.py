@@ -265,6 +265,11 @@ def test_a_second_text_is_read_with_the_first_and_one_text_s_weights_on_the_othe
     page.get_by_test_id("average").select_option("mean_all")
     expect(page.locator('[data-matrix="weights-mean-all-ab"]')).to_be_visible()
     expect(page).to_have_url(re.compile("average=mean_all.*part=ab"))
+    page.goto("/?text=a+cat&model=pairs&view=embedding")
+    whole(page)
+    expect(page.locator('[data-matrix="token-types"]')).to_be_visible()
+    expect(page.get_by_test_id("sum-of-cell")).to_contain_text("‖token type 0‖")
+    assert page.get_by_test_id("embedding-all").get_attribute("data-gap") == "0", "what the model normalises"
 
 
 def test_a_chat_is_written_by_the_models_template_and_read(page: "Page", page_errors: list[str]) -> None:

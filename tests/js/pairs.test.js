@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sidesOf } from "../../static/model/sides.js";
+import { spotOf } from "../../static/river/words/spots.js";
+import { DEFAULTS } from "../../static/state/store.js";
 import { freshViewState } from "../../static/state/view_state.js";
 import { pairPartOf, showPart, unitCells } from "../../static/views/attention/unit_cells.js";
 import { attentionState } from "../../static/views/view_states.js";
@@ -69,4 +71,17 @@ test("a text alone has no parts", () => {
   const one = { ...trace, queries: alone, keys: alone };
   assert.equal(pairPartOf(one, stateIn("ab")), "all");
   assert.equal(unitCells(one, stateIn("ab")).cells(WEIGHTS).values, WEIGHTS);
+});
+
+test("the words about where a token begins name its token type, if the model adds one", () => {
+  const spot = (/** @type {object} */ roles, queries = source) => {
+    const embedding = { positions: "learned", scale: 1, roles: { embedding: {}, ...roles } };
+    const description = { stacks: [{ id: "main", embedding }], attentions: [{ ...attention, stack: "main" }] };
+    const state = /** @type {any} */ ({ ...DEFAULTS, view: "embedding", attention: "self", query: 3 });
+    const shown = /** @type {any} */ ({ ...trace, queries, model: { description } });
+    return /** @type {any} */ (spotOf(shown, state, /** @type {any} */ ({})))?.type;
+  };
+  assert.equal(spot({ token_types: {} }), 1);
+  assert.equal(spot({ token_types: {} }, { ...source, tokenTypes: null }), 0, "one text");
+  assert.equal(spot({}), null);
 });

@@ -421,6 +421,33 @@ def test_a_sublayer_adds_what_it_writes(traceable: Any) -> None:
             torch.testing.assert_close(found[one.reads.tap] + added, found[whole])
 
 
+TYPED = ["bert", "megatron-bert", "roberta", "xlm-roberta", "camembert", "electra", "deberta-v2"]
+
+
+@pytest.mark.parametrize("opened", TYPED, indirect=True)
+def test_token_types_are_a_summand_of_the_stream(opened: Opened) -> None:
+    """The sum is what transformers normalises, bit for bit, in its order of addition."""
+    traceable, base = opened.traceable, opened.eager.base_model
+    run, n = run_of(traceable), traceable.about.n_token_types
+    types = [i * n // len(run.ids) for i in range(len(run.ids))]
+    assert len({*types}) == n
+    stack = traceable.description.stacks[0]
+    names = {role: place.tap for role, place in stack.embedding.roles.items()}
+    found = traceable.trace(replace(run, token_types=types), list(names.values())).tensors
+    word, kind, at = (found[names[role]] for role in ("embedding", "token_types", "positional"))
+    assert torch.equal(kind, base.embeddings.token_type_embeddings.weight[types])
+    table = stack.embedding.parameters["token_types"]
+    assert torch.equal(traceable.weights([table])[table], base.embeddings.token_type_embeddings.weight)
+    seen: list[Tensor] = []
+    reader = base.encoder.layer[0] if stack.embedding.norm is None else base.embeddings.LayerNorm
+    with torch.no_grad():
+        handle = reader.register_forward_pre_hook(lambda _, args: seen.append(args[0][0]))
+        opened.eager(torch.tensor([run.ids]), token_type_ids=torch.tensor([types]))
+        handle.remove()
+    added = word + at + kind if "deberta" in opened.folder.name else word + kind + at
+    assert torch.equal(added, seen[0])
+
+
 def test_parameters_are_those_that_made_the_numbers(traceable: Any) -> None:
     found = traceable.trace(run_of(traceable), every_tap(traceable)).tensors
     names = list(traceable.about.weights)

@@ -33,23 +33,6 @@ BIAS = "bias"
 
 _causal: ContextVar[bool | None] = ContextVar("chumoku_causal", default=None)
 _positions: ContextVar[Tensor | None] = ContextVar("chumoku_positions", default=None)
-_token_types: ContextVar[Tensor | None] = ContextVar("chumoku_token_types", default=None)
-
-
-@contextmanager
-def token_types(read: Tensor | None) -> Iterator[None]:
-    """In this block a model reads these token types [batch position]; None: 0 for all."""
-    token = _token_types.set(read)
-    try:
-        yield
-    finally:
-        _token_types.reset(token)
-
-
-def rows_of_types(table: Tensor) -> Tensor:
-    """The rows of the table of token types that are added to the stream: [batch position d_model], or one [d_model]."""
-    read = _token_types.get()
-    return table[0] if read is None else table[read]
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from chumoku.model.pictures.tokenizer import PlaceTokenizer
 from chumoku.model.traceable.huggingface.chat import FILE as CHAT
 from chumoku.model.traceable.huggingface.chat import chat_template
 from chumoku.model.traceable.huggingface.families import FAMILIES, heads, others
-from chumoku.model.traceable.huggingface.layout import Adapter, attributing, drawable
+from chumoku.model.traceable.huggingface.layout import Adapter, attributing, drawable, typed
 from chumoku.model.traceable.huggingface.processing import FILE as PROCESSOR
 from chumoku.model.traceable.huggingface.tokenizer_files import ROLES, TOKENIZERS, tokenizer_of
 from chumoku.model.traceable.huggingface.transformers_config import KINDS, MOST, TransformersConfig, kind_of_angles
@@ -126,7 +126,7 @@ def adapt(folder: Path, shapes: Shapes | None = None) -> tuple[TransformersConfi
         usual, head = next(name for name in names if not name.endswith(heads.CLASSIFIER)), heads.HEADS[heads.CLASSIFIER]
     if others.is_decoder(settings.architecture) and kind_of_angles(settings) not in KINDS:
         make = others.adapt  # their angles have no formula here
-    found = make(replace(settings, architecture=usual))
+    found = typed(make(replace(settings, architecture=usual)), settings)
     return settings, attributing(drawable(found if head is None else heads.with_head(found, head, settings)))
 
 

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from chumoku.model.describe import AttentionSublayer, Description, Norm, Stack
 from chumoku.model.taps import edited, visit, wanted
-from chumoku.model.traceable.huggingface.capture import TAPS, rows_of_types, taps_of
-from chumoku.model.traceable.huggingface.layout import SCALE, WEIGHT, Adapter, Chunk, OfHeads, Part, StackLayout, Take
+from chumoku.model.traceable.huggingface.capture import TAPS, taps_of
+from chumoku.model.traceable.huggingface.layout import SCALE, Adapter, Chunk, OfHeads, Part, StackLayout, Take
 
 
 def visited(taps: Sequence[str], x: Tensor) -> Tensor:
@@ -95,18 +95,14 @@ def watch_normed(module: nn.Module, tap: str) -> None:
     module.register_forward_hook(hook)
 
 
-def watch_table(module: nn.Module, tap: str, scale: float = 1.0, types: Tensor | None = None) -> None:
-    """Visit a tap with a table's output after what the model does to it next: times `scale`, plus the rows of the table
-    of token types."""
+def watch_table(module: nn.Module, tap: str, scale: float = 1.0) -> None:
+    """Visit a tap with a table's output times the `scale` by which the model multiplies it next."""
 
     def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> Tensor | None:
         if not wanted(tap):
             return None
-        added = 0.0 if types is None else rows_of_types(types)
-        found = visit(tap, (out if out.dim() == 3 else out[None]) * scale + added)
-        if not edited(tap):
-            return None
-        return ((found - added) / scale).reshape(out.shape)
+        found = visit(tap, (out if out.dim() == 3 else out[None]) * scale)
+        return (found / scale).reshape(out.shape) if edited(tap) else None
 
     module.register_forward_hook(hook)
 
@@ -146,8 +142,9 @@ def watch_start(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
     roles, scale = stack.embedding.roles, 1.0 if layout.is_scaled else stack.embedding.scale
     watch_table(model.get_submodule(layout.embedding), roles["embedding"].tap, scale)
     if layout.positions is not None:
-        types = None if layout.segments is None else model.get_submodule(layout.segments).get_parameter(WEIGHT)
-        watch_table(model.get_submodule(layout.positions), roles["positional"].tap, types=types)
+        watch_table(model.get_submodule(layout.positions), roles["positional"].tap)
+    if layout.segments is not None:
+        watch_table(model.get_submodule(layout.segments), roles["token_types"].tap)
     if stack.embedding.norm is not None and layout.embedding_norm is not None:
         watch_norm(model.get_submodule(layout.embedding_norm), stack.embedding.norm)
 

@@ -11,7 +11,9 @@ from torch import Tensor, nn
 
 from chumoku.model.describe import Description, Stack
 from chumoku.model.describe.parameters import Names, names_of_norm, parts_of
+from chumoku.model.describe.variants import with_token_types
 from chumoku.model.traceable.huggingface.processing import Processing
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
 Take = Callable[[Tensor], Tensor]
 """Takes our parameter from their weight [out in] or bias [out]."""
@@ -101,8 +103,8 @@ class Part:
 @dataclass(frozen=True)
 class StackLayout:
     """The modules of a stack. `block` is a path with {n}; `attentions` has the module in a block that attends, by
-    attention id; `parts` has keys as in `describe/parameters.py`; `segments` is the table whose row 0 is added to every
-    position; `is_scaled` says whether the embedding's module multiplies its rows by the description's scale itself."""
+    attention id; `parts` has keys as in `describe/parameters.py`; `segments` is the table of token types; `is_scaled`
+    says whether the embedding's module multiplies its rows by the description's scale itself."""
 
     embedding: str
     positions: str | None
@@ -122,13 +124,11 @@ class StackLayout:
 
 @dataclass(frozen=True)
 class Stored:
-    """Where one of our parameters is stored in their model; `plus` is a table whose row 0 is added to it, `times` a
-    vector that its rows are multiplied by."""
+    """Where one of our parameters is stored in their model; `times` is a vector that its rows are multiplied by."""
 
     ours: str
     theirs: str
     take: Take = whole
-    plus: str | None = None
     times: str | None = None
 
     def of(self, model: nn.Module) -> Tensor:
@@ -136,7 +136,7 @@ class Stored:
         if self.times is not None:
             scale = model.get_parameter(self.times)
             x = x * (scale[:, None] if x.dim() == 2 else scale)
-        return x.contiguous() if self.plus is None else x + model.get_parameter(self.plus)[0]
+        return x.contiguous()
 
 
 @dataclass(frozen=True)
@@ -179,6 +179,8 @@ class Adapter:
     """How a picture is prepared, if the model reads pictures."""
     answer: GivenByHead | None = None
     """What the model gives, if it predicts nothing; otherwise its logits."""
+    n_token_types: int = 0
+    """The rows of the table of token types."""
     skips_pads: bool = False
     """Whether the positions of a translator's source skip PADs by themselves."""
     is_recurrent: bool = False
@@ -202,6 +204,7 @@ class Adapter:
         described = self.description
         ffns = [ffn.d_ff for stack in described.stacks for ffn in stack.ffns]
         sizes = {"vocab": described.vocab_size, "position": self.n_positions, "d_ff": max(ffns, default=0)}
+        sizes["token_type"] = self.n_token_types
         attention = described.attentions[0]
         sizes |= {
             "d_head": attention.d_head,
@@ -241,6 +244,14 @@ def drawable(adapter: Adapter) -> Adapter:
     return replace(adapter, description=replace(adapter.description, max_seq_len=window))
 
 
+def typed(adapter: Adapter, settings: TransformersConfig) -> Adapter:
+    """The adapter with the token types that its model adds to its embeddings, if it has any."""
+    if not any(layout.segments for layout in adapter.stacks.values()):
+        return adapter
+    n = settings.whole("type_vocab_size", 2)
+    return replace(adapter, description=with_token_types(adapter.description), n_token_types=n)
+
+
 def attributing(adapter: Adapter) -> Adapter:
     """The adapter with `can["direct"]` where its logits are a sum over what its heads, FFNs and embedding write, read
     through norms and one matrix that we know."""
@@ -267,8 +278,9 @@ def stored_in(description: Description, stack: Stack, layout: StackLayout, first
     for role, (theirs, take) in layout.tables.items():
         yield Stored(str(tables[role]), theirs, take)
     if tables["positions"] is not None and layout.positions is not None:
-        plus = None if layout.segments is None else f"{layout.segments}.{WEIGHT}"
-        yield Stored(tables["positions"], f"{layout.positions}.{WEIGHT}", From(first_row), plus)
+        yield Stored(tables["positions"], f"{layout.positions}.{WEIGHT}", From(first_row))
+    if layout.segments is not None:
+        yield Stored(str(tables["token_types"]), f"{layout.segments}.{WEIGHT}")
     for each, module in ((norm, layout.embedding_norm), (stack.final_norm, layout.final_norm)):
         if each is not None:
             yield from pair(names_of_norm(each), Part(str(module)))

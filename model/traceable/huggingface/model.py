@@ -16,7 +16,7 @@ from chumoku.model.run import Run
 from chumoku.model.session import Forward
 from chumoku.model.taps import begin_at, record, visit
 from chumoku.model.trace import Trace, check_length, pad_ids, with_first
-from chumoku.model.traceable.huggingface.capture import causal_mask, positions_given, token_types
+from chumoku.model.traceable.huggingface.capture import causal_mask, positions_given
 from chumoku.model.traceable.huggingface.layout import Adapter, Stored
 from chumoku.model.traceable.protocols import About, Session, TraceableModel, TraceableTokenizer
 from chumoku.model.translate import BeamSearch
@@ -120,7 +120,7 @@ class HuggingFaceModel(TraceableModel):
         position_ids = masks.position_ids(is_pad if run.pads_take_no_position else torch.zeros_like(is_pad))
         types = self.token_types(run)
         read = {} if types is None else {"token_type_ids": types}
-        with record(names, run.edit) as recording, causal_mask(self.causal(run)), token_types(types):
+        with record(names, run.edit) as recording, causal_mask(self.causal(run)):
             self.read_ids(torch.tensor([padded], device=self.device), position_ids, is_pad & run.use.padding, **read)
         tensors = {name: recording.tensors[name][0].cpu() for name in names}
         return Trace(padded, run.is_pad, position_ids[0].tolist(), tensors, dims)

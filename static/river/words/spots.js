@@ -62,8 +62,8 @@ export function weightOf(trace, state) {
  * @typedef {{at: "ffn", token: Name, stack: string, layer: number, ratio: number|null, adds: {answer: Answer, value: number}|null,
  *   off: {answer: Answer, before: number, after: number}|null}} FfnSpot  `ratio`: the length of what it adds ÷ that of the stream before it;
  *   `adds`: to the logit of the answer; `off`: the answer without it; null: it is not here
- * @typedef {{at: "embedding", token: Name, from: "row"|"patch"|"own", id: number, positions: string,
- *   position: number|null, scale: number|null}} EmbeddingSpot  `from`: a row of the table; a patch's pixels; a picture's special token has its own vector
+ * @typedef {{at: "embedding", token: Name, from: "row"|"patch"|"own", id: number, type: number|null, positions: string,
+ *   position: number|null, scale: number|null}} EmbeddingSpot  `from`: a row of the table; a patch's pixels; a picture's special token has its own vector; `type`: null where the model has no token types
  * @typedef {{at: "prediction"}} PredictionSpot
  * @typedef {FfnSpot|EmbeddingSpot|PredictionSpot} Spot
  */
@@ -78,10 +78,11 @@ export function spotOf(trace, state, facts) {
   const token = namesOf(queries.tokens)[query];
   const stack = stackOf(model, attentionOf(model, state.attention));
   if (name === "ffn") return ffnSpot(trace, facts, { token, stack: stack.id, layer: state.layer, query });
-  const { positions, scale } = stack.embedding;
+  const { positions, scale, roles } = stack.embedding;
   const { id, patch } = queries.tokens[query];
   const from = patch ? "patch" : model.picture ? "own" : "row";
-  return { at: name, token, from, id, positions, scale, position: queries.positionIds[query] };
+  const type = roles.token_types ? (queries.tokenTypes?.[query] ?? 0) : null;
+  return { at: name, token, from, id, type, positions, scale, position: queries.positionIds[query] };
 }
 
 /** @param {ModelTrace} trace @param {Facts} facts @param {{token: Name, stack: string, layer: number, query: number}} of @returns {FfnSpot} */
@@ -138,9 +139,10 @@ function againstWords(adds, { before, after }) {
 }
 
 /** @param {EmbeddingSpot} spot @returns {Words} */
-function embeddingWords({ token, from, id, positions, position, scale }) {
+function embeddingWords({ token, from, id, type, positions, position, scale }) {
   return phrase(`say.embedding_${from}`, {
     ...{ token: queryMark(token), row: id, scaled: scale === null || scale === 1 ? "" : ` × ${number(scale, 2)}` },
+    type: type === null ? "" : t("say.token_type", { n: type }),
     position: t(`say.position_${position === null ? "none" : positions}`, { n: position ?? 0 }), // a PAD may have none
   });
 }

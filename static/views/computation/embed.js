@@ -75,12 +75,13 @@ export const embed = {
       ...scaled,
       mi("E"),
       row(mtext("["), mi("id"), mtext("]")),
+      ...(stack.embedding.roles.token_types ? [mo("+"), mi("S"), row(mtext("["), mi("type"), mtext("]"))] : []),
       ...(stack.embedding.roles.positional ? [mo("+"), mi("P"), row(mtext("["), mi("pos"), mtext("]"))] : []),
     );
   },
   picture({ trace, step: { stack }, queries }) {
     const times = factor(stack);
-    const { embedding, positional } = stack.embedding.roles;
+    const { embedding, positional, token_types: types } = stack.embedding.roles;
     const rows = mapped(trace.tensor(embedding.tap), "unscaled", (value) => value / times);
     const scaled =
       times === 1
@@ -102,15 +103,23 @@ export const embed = {
     return stacked([
       mat("e", "", () => row(mi("E"), mtext("["), mi("id"), mtext("]")), rows, queries, { learned: true }),
       ...scaled,
+      ...(types
+        ? [
+            mat("s", "+", () => row(mi("S"), mtext("["), mi("type"), mtext("]")), trace.tensor(types.tap), queries, {
+              learned: true,
+            }),
+          ]
+        : []),
       ...(positions ?? []),
       mat("x", "=", () => mi("X"), trace.tensor(streamStart(stack)), queries),
     ]);
   },
   explain({ trace, model, step: { stack } }, { mats, result }, query, col) {
-    const { positional } = stack.embedding.roles;
+    const { positional, token_types: types } = stack.embedding.roles;
     const e = cellIn(mats[0].matrix, query, col);
     const p = positional ? cellIn(trace.tensor(positional.tap), query, col) : 0;
-    const { tokens, positionIds } = trace.queries;
+    const s = types ? cellIn(trace.tensor(types.tap), query, col) : 0;
+    const { tokens, positionIds, tokenTypes } = trace.queries;
     /** @type {Arithmetic["lines"]} */
     const scaled = isScaled(stack)
       ? [["computation.line.scaled", { d: model.description.d_model }, e * factor(stack)]]
@@ -118,15 +127,18 @@ export const embed = {
     /** @type {Arithmetic["lines"]} */
     const position = positional ? [["computation.line.position", { pos: positionIds[query], col }, p]] : [];
     /** @type {Arithmetic["lines"]} */
+    const type = types ? [["computation.line.token_type", { type: tokenTypes?.[query] ?? 0, col }, s]] : [];
+    /** @type {Arithmetic["lines"]} */
     const lines = [
       [isScaled(stack) ? "computation.line.unscaled" : "computation.line.embedding", { id: tokens[query].id, col }, e],
       ...scaled,
+      ...type,
       ...position,
     ];
     return {
       terms: null,
       lines,
-      total: e * factor(stack) + p,
+      total: e * factor(stack) + s + p,
       own: cellIn(result.matrix, query, col),
       tap: streamStart(stack),
     };

@@ -28,10 +28,13 @@ const quantile = memo((/** @type {Float32Array} */ values) => {
   return sizes[Math.floor(MOST * (sizes.length - 1))];
 });
 
-/** The largest |a + b − x| of all cells, the sum in float32. @param {Float32Array} a @param {Float32Array} b @param {Float32Array} x */
-export function fullGap(a, b, x) {
+/** The sum of the parts at one place, in float32, from the first to the last. @param {Float32Array[]} parts @param {number} i */
+export const sumAt = (parts, i) => parts.slice(1).reduce((sum, part) => Math.fround(sum + part[i]), parts[0][i]);
+
+/** The largest |sum of the parts − x| of all cells, the sum in float32. @param {Float32Array[]} parts @param {Float32Array} x */
+export function fullGap(parts, x) {
   let gap = 0;
-  for (let i = 0; i < x.length; i++) gap = Math.max(gap, Math.abs(Math.fround(a[i] + b[i]) - x[i]));
+  for (let i = 0; i < x.length; i++) gap = Math.max(gap, Math.abs(sumAt(parts, i) - x[i]));
   return gap;
 }
 

@@ -1,4 +1,4 @@
-/** E[id] + position = X: their matrices, and the sum of one of their cells beside the model's own. Without positions, E[id] = X. */
+/** E[id] + token type + position = X: their matrices, and the sum of one of their cells beside the model's own. A model may add neither. */
 
 import { roomBeside } from "../../chart/matrix/layout.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";
@@ -9,7 +9,7 @@ import { largest, lengthOf, rowIn } from "../../model/matrix.js";
 import { memo } from "../../model/memo.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
-import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { h, perRoot, replace } from "../../ui/dom.js";
 import { checkOf, integer, number, power, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, row as side, sqrt, sub } from "../../ui/mathml.js";
@@ -17,7 +17,7 @@ import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_
 import { isScaled, scalingWords } from "../formulas.js";
 import { labelsOf, namesIn } from "../query_key.js";
 import { summandsOf } from "../tabs.js";
-import { fullGap, sharedScales } from "./numbers.js";
+import { fullGap, sharedScales, sumAt } from "./numbers.js";
 import { attentionKnowsPositions } from "./swap.js";
 
 /**
@@ -27,17 +27,19 @@ import { attentionKnowsPositions } from "./swap.js";
  * @import { Tab, TabActions } from "./draw.js"
  */
 
-const NAMES = /** @type {const} */ (["embedding", "position", "x"]);
+const NAMES = /** @type {const} */ (["embedding", "token_type", "position", "x"]);
 /** @typedef {typeof NAMES[number]} Name */
 
-/** From this width on, what and where stand side by side, in pixels. */
-const BESIDE = 700;
+/** From this width on, two or three parts stand side by side, in pixels. */
+const BESIDE = /** @type {Record<number, number>} */ ({ 2: 700, 3: 800 });
 
-const SIGNS = { embedding: "", position: "+", x: "=" };
+const SIGNS = { embedding: "", position: "+", token_type: "+", x: "=" };
+/** Of their matrices. */
+const IDS = { embedding: "embedding", position: "positional", token_type: "token-types", x: "embedding-x" };
 
 const elementsOf = perRoot((place) => {
   const pager = buildPager();
-  const thirds = NAMES.map((name) => {
+  const parts = NAMES.map((name) => {
     const [title, size] = [h("span", null), h("span", { class: "dim" })];
     const [legend, matrix] = [h("div", null), h("div", null)];
     const about = h("span", { class: "dim" }, t(`embedding.${name}_about`));
@@ -52,27 +54,26 @@ const elementsOf = perRoot((place) => {
     const sign = h("div", { class: `embedding-sign ${name}`, "aria-hidden": true }, SIGNS[name]);
     return { name, sign, title, size, about, legend, matrix, element: h("section", { class: "third" }, head, matrix) };
   });
-  const [e, p, x] = thirds;
+  const [e, k, p, x] = parts;
   const pair = h(
     "div",
     { class: "embedding-pair", dataset: { testid: "embedding-pair" } },
-    e.element,
-    p.sign,
-    p.element,
+    ...[e.element, k.sign, k.element, p.sign, p.element],
   );
   place.append(pager.element, pair, x.sign, x.element);
-  return { pager, pair, thirds };
+  return { pager, pair, parts };
 });
 
 /**
- * The names of the three matrices, as formulas. The tap "embedding" has the factor.
+ * The names of the matrices, as formulas. The tap "embedding" has the factor.
  * @param {Name} name @param {Stack} stack @param {number} dModel
  */
 function nameOf(name, stack, dModel) {
   if (name === "x") return math(mi("X"));
-  return name === "embedding" ? math(...scaled(stack, dModel, [...token()])) : math(mi("P"));
+  return name === "embedding" ? math(...scaled(stack, dModel, [...token()])) : math(mi(LETTERS[name]));
 }
 
+const LETTERS = { position: "P", token_type: "S" };
 const token = () => [mi("E"), mo("["), mi("id"), mo("]")];
 
 /** So many columns have no names: the readout says which dimension is meant.*/
@@ -81,7 +82,7 @@ const unnamed = memo((/** @type {string[]} */ labels) => labels.map(() => ""));
 /** @type {Tab} */
 export default {
   draw(place, trace, state, actions) {
-    const parts = elementsOf(place);
+    const { pager, pair, parts } = elementsOf(place);
     const taps = summandsOf(actions.stack);
     const tensors = taps.map(({ tap }) => trace.tensor(tap));
     const x = tensors[tensors.length - 1];
@@ -90,26 +91,28 @@ export default {
     const asked = state.cell?.[1] ?? -1;
     const isAsked = asked >= 0 && asked < dModel;
     const col = isAsked ? asked : largest(rowIn(x, row));
-    const size = pageSize(dModel, place.clientWidth / (place.clientWidth >= BESIDE ? 2 : 1));
+    const summands = tensors.length - 1;
+    const beside = place.clientWidth >= (BESIDE[summands] ?? Infinity);
+    const size = pageSize(dModel, place.clientWidth / (beside ? summands : 1));
     const from = Math.floor(col / size) * size;
-    parts.pager.turn = (by) => actions.set({ query: row, cell: [row, Math.min(dModel - 1, col + by * size)] }); // moves the choice to the page
-    drawPager(parts.pager, from, size, dModel);
-    replace(actions.line, tensors.length === 3 ? sumOf(trace, actions.stack, tensors, { row, col, isAsked }) : null);
-    const beside = tensors.length === 3 && place.clientWidth >= BESIDE;
-    parts.pair.classList.toggle("beside", beside);
-    parts.pair.style.setProperty("--labels", `${roomBeside(namesIn(trace.queries.tokens), { title: 0 })}px`);
+    pager.turn = (by) => actions.set({ query: row, cell: [row, Math.min(dModel - 1, col + by * size)] }); // moves the choice to the page
+    drawPager(pager, from, size, dModel);
+    replace(actions.line, summands > 1 ? sumOf(trace, actions.stack, tensors, { row, col, isAsked }) : null);
+    pair.classList.toggle("beside", beside);
+    pair.style.setProperty("--labels", `${roomBeside(namesIn(trace.queries.tokens), { title: 0 })}px`);
     const { scales, full } = sharedScales(tensors.map(({ data }) => data));
-    if (trace.queries.tokenTypes) setText(parts.thirds[1].about, t("embedding.position_type_about"));
-    for (const third of parts.thirds) {
-      const i = taps.findIndex(({ name }) => name === third.name);
-      third.element.hidden = third.sign.hidden = i < 0;
-      if (i >= 0) drawThird(third, tensors[i], scales[i], trace, { row, col, size, from, beside }, actions);
+    for (const part of parts) {
+      const i = taps.findIndex(({ name }) => name === part.name);
+      part.element.hidden = part.sign.hidden = i < 0;
+      if (i >= 0) drawPart(part, tensors[i], scales[i], trace, { row, col, size, from, beside }, actions);
     }
+    const has = (/** @type {Name} */ name) => taps.some((one) => one.name === name);
     const formula = math(
       mi("X"),
       mo("="),
       ...scaled(actions.stack, dModel, [...token()]),
-      ...(tensors.length === 3 ? [mo("+"), sub(mi("P"), mi("pos"))] : []),
+      ...(has("token_type") ? [mo("+"), sub(mi("S"), mi("type"))] : []),
+      ...(has("position") ? [mo("+"), sub(mi("P"), mi("pos"))] : []),
     );
     const legend = full && h("span", { class: "legend" }, t("embedding.full", { full: significant(full, 2) }));
     return { formula, note: t("embedding.sum_note", { n, d_model: dModel }), legend };
@@ -125,63 +128,57 @@ function scaled(stack, dModel, e) {
 }
 
 /**
- * The chosen cell's sum, all the others, and how long the two parts of this row are.
+ * The chosen cell's sum, all the others, and how long the parts of this row are.
  * @param {ModelTrace} trace
- * @param {Stack} stack @param {Floats[]} tensors  [e, p, x]
+ * @param {Stack} stack @param {Floats[]} tensors  as `summandsOf` names them: X is the last
  * @param {{row: number, col: number, isAsked: boolean}} cell  `isAsked`: it was chosen
  */
-function sumOf(trace, stack, [e, p, x], { row, col, isAsked }) {
+function sumOf(trace, stack, tensors, { row, col, isAsked }) {
+  const names = summandsOf(stack).map(({ name }) => name);
+  const [x, dModel] = [tensors[tensors.length - 1], trace.model.description.d_model];
+  const parts = tensors.slice(0, -1).map(({ data }) => data);
   const at = row * x.shape[1] + col;
-  const sum = Math.fround(e.data[at] + p.data[at]);
-  const [scales, dModel] = [isScaled(stack), trace.model.description.d_model];
-  const value = (/** @type {number} */ number, role = "") => h("b", { class: `mono ${role}` }, significant(number, 5));
-  const where = {
+  const value = (/** @type {number} */ number) => h("b", { class: "mono" }, significant(number, 5));
+  const root = number(Math.sqrt(dModel), Number.isInteger(Math.sqrt(dModel)) ? 0 : 4);
+  const plus = (/** @type {(Node|string)[]} */ nodes) => nodes.flatMap((node, i) => (i ? [" + ", node] : [node]));
+  const all = () => plus(parts.map((part) => value(part[at])));
+  const unscaled = () => [
+    value(parts[0][at] / Math.sqrt(dModel)),
+    ...plus(["", ...parts.slice(1).map((part) => value(part[at]))]),
+  ];
+  const sum = sumAt(parts, at);
+  const words = phrase("embedding.sum", {
     token: h("b", { class: "mono q" }, tokenName(trace.queries.tokens[row])),
     i: h("small", { class: "dim" }, row),
     d: isAsked ? col : t("embedding.largest", { d: col }),
-  };
-  /** @type {Record<string, string|Node>} */
-  const factors = scales
-    ? {
-        root: number(Math.sqrt(dModel), Number.isInteger(Math.sqrt(dModel)) ? 0 : 4),
-        raw: value(e.data[at] / Math.sqrt(dModel)),
-        again: value(p.data[at]),
-      }
-    : {};
-  const words = phrase(scales ? "embedding.sum_scaled" : "embedding.sum", {
-    ...where,
-    ...factors,
-    e: value(e.data[at]),
-    p: value(p.data[at]),
+    parts: h("span", null, isScaled(stack) ? [`${root} × `, ...unscaled(), " = "] : [], ...all()),
     x: value(sum),
   });
-  const lengths = {
-    token: significant(lengthOf(rowIn(e, row)), 3),
-    position: significant(lengthOf(rowIn(p, row)), 3),
-    id: trace.queries.tokens[row].id,
-    pos: trace.queries.positionIds[row],
-  };
+  const { tokens, positionIds, tokenTypes } = trace.queries;
+  const lengths = names.slice(0, -1).map((name, i) =>
+    t(name === "embedding" && isScaled(stack) ? "embedding.length_scaled" : `embedding.length_${name}`, {
+      ...{ id: tokens[row].id, pos: positionIds[row], type: tokenTypes?.[row] ?? 0 },
+      length: significant(lengthOf(rowIn(tensors[i], row)), 3),
+    }),
+  );
   return [
     h("p", null, words, " ", checkOf(sum, x.data[at])),
     h(
       "p",
       { class: "dim" },
-      t(scales ? "embedding.lengths_scaled" : "embedding.lengths", lengths),
-      " ",
-      allOf(e, p, x),
-      " ",
-      scalingWords(stack),
+      t("embedding.lengths", { lengths: lengths.join(t("embedding.lengths_comma")) }),
+      ...[" ", allOf(parts, x.data), " ", scalingWords(stack)],
     ),
   ];
 }
 
 /**
- * Whether every cell is the sum of its two parts, with the largest difference.
- * @param {Floats} e @param {Floats} p @param {Floats} x
+ * Whether every cell is the sum of its parts, with the largest difference.
+ * @param {Float32Array[]} parts @param {Float32Array} x
  */
-function allOf(e, p, x) {
-  const gap = fullGap(e.data, p.data, x.data);
-  const count = integer(x.data.length);
+function allOf(parts, x) {
+  const gap = fullGap(parts, x);
+  const count = integer(x.length);
   const data = { testid: "embedding-all", gap };
   return h(
     "span",
@@ -201,10 +198,10 @@ const noPositions = (model) =>
   );
 
 /**
- * @param {ReturnType<typeof elementsOf>["thirds"][number]} third @param {Floats} tensor @param {Scale} scale @param {ModelTrace} trace
+ * @param {ReturnType<typeof elementsOf>["parts"][number]} part @param {Floats} tensor @param {Scale} scale @param {ModelTrace} trace
  * @param {{row: number, col: number, size: number, from: number, beside: boolean}} at @param {TabActions} actions
  */
-function drawThird({ name, title: head, size, legend, matrix }, tensor, scale, trace, at, actions) {
+function drawPart({ name, title: head, size, legend, matrix }, tensor, scale, trace, at, actions) {
   const [n, dModel] = tensor.shape;
   const tokens = labelsOf(trace.queries.tokens);
   const count = Math.min(at.size, dModel - at.from);
@@ -217,7 +214,7 @@ function drawThird({ name, title: head, size, legend, matrix }, tensor, scale, t
   const none = name === "position" && actions.stack.embedding.positions === "none";
   replace(legend, none ? noPositions(trace.model) : scaleLegend(scale, { number: (one) => number(one, 2) }));
   drawMatrix(matrix, {
-    id: name === "x" ? "embedding-x" : name === "position" ? "positional" : "embedding",
+    id: IDS[name],
     label: t("embedding.matrix_label", { name: title, n, d_model: dModel }),
     values: pageOf(tensor, at.from, at.size),
     shape: [n, count],
@@ -227,7 +224,7 @@ function drawThird({ name, title: head, size, legend, matrix }, tensor, scale, t
       names: namesIn(trace.queries.tokens),
       title: "",
       role: "q",
-      hidden: at.beside && name === "position",
+      hidden: at.beside && name !== "embedding" && name !== "x",
       faded: (i) => !inside(trace.queries.real, i),
     },
     cols: {

@@ -3,8 +3,7 @@
 The others are post-norm. Positions are learned, and a LayerNorm normalises their sum with the embeddings.
 
 A classifier reads [CLS] through a pooler; a masked language model reads every state through one more layer. So the
-logits are more than a matrix times the last state. Row 0 of the table of segments, which is added to every token, is
-shown as part of the positions.
+logits are more than a matrix times the last state. Rows of the table of token types are added to every embedding.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def with_terms(found: Description, settings: TransformersConfig) -> Description:
 def layout(settings: TransformersConfig, adds: bool, is_narrow: bool) -> StackLayout:
     start = "deberta.embeddings"
     positions = f"{start}.position_embeddings" if adds and not is_narrow else None
-    has_types = positions is not None and settings.values.get("type_vocab_size")
+    has_types = not is_narrow and settings.values.get("type_vocab_size")
     return StackLayout(
         f"{start}.embed_proj" if is_narrow else f"{start}.word_embeddings", positions, "deberta.encoder.layer.{n}",
         {"self": "attention.self"}, PARTS, embedding_norm=f"{start}.LayerNorm",
