@@ -33,7 +33,7 @@ from chumoku.app.services.predictions import check_left, sequences
 from chumoku.app.settings import Settings
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.files import write_whole
+from chumoku.model.files import read_bytes, write_whole
 from chumoku.model.generate import Generator, Step, completes, steps
 from chumoku.model.run import Run
 from chumoku.model.sampling import SamplingSettings
@@ -105,12 +105,11 @@ def write_trace(
     """Write every tensor of a sentence and every position's prediction to `out`; returns a line about it.
 
     The file is an .npz or .html (a page that draws it) if named so, otherwise safetensors. `sentence`: a request's
-    `input`, or `turns` of a chat, each as ROLE:TEXT; `asked`: its `target`, `masks`, `pad` and `interventions`.
+    `input`, or `turns` of a chat, as in `turns_of`; `asked`: its `target`, `masks`, `pad` and `interventions`.
     """
     loaded, limit = discovery.open_traceable(model, settings), settings.max_text_chars
     if turns:
-        asked_chat = ChatRequest.model_validate({"messages": list(map(turn_of, turns))})
-        sentence = chat(loaded.about, asked_chat, limit)["input"]
+        sentence = chat_input(loaded, turns, limit)
     run = RunRequest.model_validate({"input": sentence, **asked})
     planned = plan.plan_run(loaded, run, limit)
     n, target = len(planned.padded), planned.run.target
@@ -122,12 +121,25 @@ def write_trace(
     return write_run(loaded, run, settings, out, count) + hint
 
 
-def turn_of(spelt: str) -> dict[str, str]:
-    """A turn of a chat, written as ROLE:TEXT. Raises `ValueError` for one without a role."""
+def chat_input(loaded: TraceableModel, turns: Sequence[str], limit: int) -> dict[str, Any]:
+    """The `input` of a run that reads these turns, as the model's chat template writes them."""
+    asked = ChatRequest.model_validate({"messages": [turn for one in turns for turn in turns_of(one)]})
+    read: dict[str, Any] = chat(loaded.about, asked, limit)["input"]
+    return read
+
+
+def turns_of(spelt: str) -> list[Any]:
+    """A turn of a chat, written as ROLE:TEXT, or all in a JSON file: [{"role": "user", "content": "Hi"}]. Raises
+    `OSError`, and `ValueError` for anything else."""
+    if spelt.endswith(".json"):
+        found = json.loads(read_bytes(Path(spelt)))
+        if not isinstance(found, list):
+            raise ValueError(f'--chat {spelt}: the file must be a list of turns: [{{"role": "user", "content": "Hi"}}]')
+        return found
     role, colon, content = spelt.partition(":")
     if not colon or not role.strip():
-        raise ValueError(f"--chat {spelt}: use ROLE:TEXT, as in 'user:Hi'")
-    return {"role": role.strip(), "content": content.strip()}
+        raise ValueError(f"--chat {spelt}: use ROLE:TEXT, as in 'user:Hi', or a .json file")
+    return [{"role": role.strip(), "content": content.strip()}]
 
 
 def write_trace_of_picture(picture: Path, model: str | None, out: Path, settings: Settings, **asked: Any) -> str:
@@ -174,7 +186,7 @@ N_NEW = 64
 
 
 def print_generated(
-    text: str,
+    text: str | None,
     model: str | None,
     settings: Settings,
     drawing: dict[str, Any],
@@ -182,8 +194,9 @@ def print_generated(
     beams: int | None,
     *,
     cache: bool = True,
+    turns: Sequence[str] = (),
 ) -> None:
-    """Print the continuation or the translation of `text`.
+    """Print the continuation or the translation of `text`, or the answer to the `turns` of a chat.
 
     `drawing` has None for each sampling setting that was not given, and for `banned`, `stop` and `begin`. A translation
     uses beam search with `beams`, unless one of them or `n` was given: then it is sampled.
@@ -197,17 +210,20 @@ def print_generated(
     can_search = loaded.description.can["beams"]
     if beams is not None and not can_search:
         raise ValueError(f"--beam is for a translator; {loaded.name} is {loaded.description.family}")
-    run = replace(plan_writing(loaded, RunRequest(text=text), settings.max_text_chars).run, cache=cache)
-    if loaded.description.writes == "source":
+    read = chat_input(loaded, turns, settings.max_text_chars) if turns else {"text": text}
+    asked = GenerateRequest.model_validate({"input": read, **told(given)})
+    sentence = RunRequest.model_validate({"input": read})
+    run = replace(plan_writing(loaded, sentence, settings.max_text_chars).run, cache=cache)
+    if loaded.description.writes == "source" and text is not None:
         sys.stdout.write(text)
     if can_search and not given and not n:
         print(written(searched(loaded, run, beams or BEAMS), keep="\n\t"))
     else:
-        tokenizer, session, texts = loaded.tokenizer, loaded.start(run, []), GenerateRequest(text=text, **told(given))
-        check_left(tokenizer, banned := sequences(loaded, texts.banned))
-        forced = forced_ids(loaded, texts, session.prompt, settings.max_text_chars)
+        tokenizer, session = loaded.tokenizer, loaded.start(run, [])
+        check_left(tokenizer, banned := sequences(loaded, asked.banned))
+        forced = forced_ids(loaded, asked, session.prompt, settings.max_text_chars)
         generator = Generator(session, replace(sampling, banned=banned), tokenizer.never_sampled, forced)
-        stops = partial(completes, texts=texts.stop, token_bytes=tokenizer.token_bytes)
+        stops = partial(completes, texts=asked.stop, token_bytes=tokenizer.token_bytes)
         print_steps(loaded, steps(generator, tokenizer.special.end, n or N_NEW, stops))
 
 

@@ -86,7 +86,8 @@ Chat = Annotated[
     list[str] | None,
     typer.Option(
         "--chat",
-        help="A turn of a chat, instead of the sentence: written by the model's chat template. Can be repeated.",
+        help="A turn of a chat, or all of them in a .json file, instead of the sentence: written by the model's chat "
+        "template. Can be repeated.",
         metavar="ROLE:TEXT",
     ),
 ]

@@ -146,8 +146,9 @@ def trace(
 
 @cli.command()
 def generate(
-    text: opt.Text,
+    text: opt.TextOrPicture = None,
     model: opt.Model = None,
+    chat: opt.Chat = None,
     n: opt.N = None,
     temperature: opt.Temperature = None,
     top_k: opt.TopK = None,
@@ -173,7 +174,11 @@ def generate(
         chumoku generate "Once upon a time" --begin " there was" --ban girl --stop .
 
         chumoku generate "I bought a car yesterday." --model translate-enja --beam 4
+
+        chumoku generate --chat "user:Hi" --model FOLDER
     """
+    if (text is None) != bool(chat):
+        raise typer.BadParameter("give a text or a chat, one of the two", param_hint="TEXT|--chat")
     with clear_errors():
         from chumoku.app.cli import commands, given_models
         from chumoku.app.settings import from_environment
@@ -182,7 +187,8 @@ def generate(
         drawing |= {"min_p": min_p, "repetition_penalty": repetition_penalty}
         drawing |= {"banned": ban or None, "stop": stop or None, "begin": begin}
         settings = from_environment(device=device)
-        commands.print_generated(text, given_models.named(model, settings), settings, drawing, n, beam, cache=cache)
+        name = given_models.named(model, settings)
+        commands.print_generated(text, name, settings, drawing, n, beam, cache=cache, turns=chat or [])
 
 
 @cli.command()

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 import torch
 from httpx import ASGITransport, AsyncClient
-from transformers import AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer
 from typer.testing import CliRunner
 
 import chumoku
 from chumoku.app.cli.program import cli
+from chumoku.app.errors import written
 from chumoku.app.main import create_app
 from chumoku.app.services import wire
 from chumoku.app.settings import Settings
@@ -84,8 +85,8 @@ def test_the_template_is_read_from_either_file(tmp_path: Path) -> None:
     settings = json.loads((folder / "tokenizer_config.json").read_text())
     with pytest.raises(ValueError, match="has no chat template"):
         chumoku.load(folder, device="cpu").chat(TURNS)
-    for written in (LLAMA, [{"name": "tool_use", "template": BARE}, {"name": "default", "template": LLAMA}]):
-        (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"chat_template": written}))
+    for source in (LLAMA, [{"name": "tool_use", "template": BARE}, {"name": "default", "template": LLAMA}]):
+        (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"chat_template": source}))
         assert chumoku.load(folder, device="cpu").chat(TURNS).text == said
 
 
@@ -177,3 +178,26 @@ def test_the_command_line_reads_a_chat(tmp_path: Path) -> None:
     assert [token["id"] for token in wire.metadata_of(out.read_bytes())["tokens"]] == ids
     wrong = CliRunner().invoke(cli, ["trace", "--chat", "Hi", "--model", str(folder), "-o", str(out)])
     assert "use ROLE:TEXT" in wrong.output
+
+
+def test_the_command_line_answers_a_chat(tmp_path: Path) -> None:
+    """From turns or from a file: the greedy answer of transformers to the same prompt."""
+    folder, file = folder_with(tmp_path, LLAMA), tmp_path / "turns.json"
+    said = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi: you"}]
+    file.write_text(json.dumps(said))
+    theirs = AutoTokenizer.from_pretrained(folder)
+    ids = theirs.apply_chat_template(said, add_generation_prompt=True, return_tensors="pt", return_dict=False)
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    never = chumoku.load(folder, device="cpu").traceable.tokenizer.never_sampled
+    new = model.generate(ids, max_new_tokens=5, do_sample=False, suppress_tokens=sorted(never))[0, ids.shape[1] :]
+    tokenizer = chumoku.load(folder, device="cpu").traceable.tokenizer
+    expected = b"".join(tokenizer.token_bytes(int(one)) for one in new).decode(errors="replace")
+    for turns in (["--chat", "system:Be brief.", "--chat", "user: Hi: you"], ["--chat", str(file)]):
+        options = ["--model", str(folder), "-n", "5", "--temperature", "0"]
+        done = CliRunner().invoke(cli, ["generate", *turns, *options])
+        assert done.exit_code == 0, done.output
+        assert done.stdout == f"{written(expected, keep=chr(10) + chr(9))}\n"
+    both = CliRunner().invoke(cli, ["generate", "Hi", "--chat", "user:Hi"])
+    assert "one of the two" in both.output
+    file.write_text("{}")
+    assert "list of turns" in CliRunner().invoke(cli, ["generate", "--chat", str(file), "--model", str(folder)]).output
