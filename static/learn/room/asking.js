@@ -105,16 +105,22 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
 
   /** The newest question of what can be asked now. */
   let turn = 0;
+  let offeredAt = "";
   async function offer() {
     const state = actions.get();
     const mine = ++turn;
+    if (offeredAt !== stepNamed(state)) {
+      offers = []; // what could be asked before is not asked in another step
+      draw();
+    }
+    offeredAt = stepNamed(state);
     const found = await preparedQuestions(context, trace, state).catch(() => []);
     const words = await lessonNotes(state).catch(() => "");
     if (mine !== turn) return;
     offers = found;
     if (words !== drawn.notes) replace(notes, words && notesOf(words));
     drawn.notes = words;
-    await recognize();
+    await recognize().catch(() => {}); // then only the votes can be shown
     draw();
   }
 
