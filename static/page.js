@@ -53,7 +53,7 @@ import { createCaption, createExamples } from "./shell/examples.js";
 import { buildFrame } from "./shell/frame.js";
 import { createFullScreen } from "./shell/full_screen.js";
 import { createHeader } from "./shell/header.js";
-import { createPanels } from "./shell/panels.js";
+import { createPanels, HEAD_VIEWS } from "./shell/panels.js";
 import { createPath } from "./shell/path.js";
 import { createFileMode, createOpen, createTakers } from "./shell/saved_traces.js";
 import { createSentence } from "./shell/sentence/sentence.js";
@@ -63,7 +63,7 @@ import { createStatus } from "./shell/status.js";
 import { createTools } from "./shell/tools.js";
 import { createStore } from "./state/store.js";
 import { mergedViewState } from "./state/view_state.js";
-import { together } from "./ui/dom.js";
+import { together, whenIdle } from "./ui/dom.js";
 import { errorText } from "./ui/format.js";
 import { t } from "./ui/i18n.js";
 import { createHeads } from "./views/heads/heads.js";
@@ -122,7 +122,11 @@ export async function refresh(page, state, moves = false) {
     if (!(await loader.load(state, panels.needs(state), shows, moves))) return;
     status.show("ready");
     const head = { ...state, view: "attention" };
-    panels.load(head, ["attention", "inspector"]).catch(() => {}); // the first head that is opened need not wait for its code
+    const { trace } = page;
+    panels.load(head, HEAD_VIEWS).then(
+      () => trace && state.view !== head.view && panels.rehearse(trace, head),
+      () => {}, // what did not come is asked for again
+    );
   } catch (error) {
     if (/** @type {any} */ (error).name === "AbortError") return; // cancelled by something newer
     if (!(error instanceof ApiError)) console.error(error);
@@ -173,10 +177,13 @@ const CONTROLS = {
   ],
 };
 
-/** Draws only what can be seen: what is hidden has no size. @param {HTMLElement} element @param {Draw} draw @returns {Draw} */
+/** Draws only what can be seen, except once: to build it before it is shown. @param {HTMLElement} element @param {Draw} draw @returns {Draw} */
 function whileShown(element, draw) {
+  let built = false;
   return (trace, state, error) => {
     if (!element.hidden) draw(trace, state, error);
+    else if (trace && !built) whenIdle(() => element.hidden && draw(trace, state, error));
+    built ||= trace !== null;
   };
 }
 

@@ -6,6 +6,7 @@ import { errorText } from "../ui/format.js";
 import { keyFor, t } from "../ui/i18n.js";
 import { isModel } from "../views/places.js";
 import { hasView } from "../views/view.js";
+import { rehearse } from "./rehearsal.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -13,6 +14,9 @@ import { hasView } from "../views/view.js";
  * @import { Actions, Panel, View } from "../views/view.js"
  * @import { Frame } from "./frame.js"
  */
+
+/** What an open head is drawn by. */
+export const HEAD_VIEWS = ["attention", "inspector"];
 
 /**
  * @param {View[]} views
@@ -86,6 +90,15 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
         (view) => ids.includes(view.id) && hasView(view, modelOf(state), state),
       );
       return Promise.all(asked.map((view) => view.load?.(state, modelOf(state))));
+    },
+
+    /** Draws the views of an open head once, unseen, so that the first one is not the slowest. @param {ModelTrace} trace @param {State} state */
+    rehearse(trace, state) {
+      const parts = shownIn(state).filter(({ view }) => HEAD_VIEWS.includes(view.id));
+      const withNeeds = parts.map(
+        ({ view }) => /** @type {[View, string[]]} */ ([view, needsOf(view, state, trace.model)]),
+      );
+      rehearse(actions.page, withNeeds, trace, state, actions);
     },
 
     /** Brings the code of every view: what is shown of a file must not need the server later. */

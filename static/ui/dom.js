@@ -227,6 +227,12 @@ export function guarded(by, draw) {
   }
 }
 
+/** Does what nobody waits for, when the page has nothing else to do. @param {() => void} act */
+export function whenIdle(act) {
+  if ("requestIdleCallback" in window) requestIdleCallback(act);
+  else setTimeout(act, 1000);
+}
+
 // How the page lies in its window.
 
 const ONE_COLUMN = "(max-width: 900px)"; // as in css/layout.css

@@ -20,6 +20,15 @@ TEXT = "text=The cat sat on the mat."
 CODE = "**/static/views/qkv.js"
 DRAWING = r"views/(?:\w+/draw|decay|gate|qkv|rotation|tokens)\.js"
 
+# How many labels of a matrix and lines of arithmetic each rehearsal drew (shell/rehearsal.js).
+REHEARSALS = """window.rehearsals = [];
+new MutationObserver((changes) => {
+  for (const { addedNodes } of changes)
+    for (const node of addedNodes)
+      if (node.className === 'rehearsal')
+        window.rehearsals.push(['.overlay text', '.card-line'].map((one) => node.querySelectorAll(one).length));
+}).observe(document, { childList: true, subtree: true })"""
+
 
 def open_page(page: "Page", query: str = TEXT) -> list[str]:
     """Open a page; returns the paths of the modules that it loads from now on."""
@@ -171,9 +180,22 @@ def test_an_opened_file_needs_no_server(page: "Page", tmp_path: Path) -> None:
 
 
 def test_opening_a_head_styles_what_is_new_and_not_the_page(page: "Page") -> None:
-    """All of the page inherits a custom property that is set on it, so the browser would style all of it again."""
+    """All of the page inherits a custom property that is set on it, so the browser would style all of it again.
+
+    Before, its views were drawn once where nobody sees them, from no numbers of the server; nothing of it stays.
+    """
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.add_init_script(REHEARSALS)
     open_page(page, TEXT + "&layer=0&head=0&view=tokens")
+    page.wait_for_function("window.rehearsals.length > 0")
     page.wait_for_load_state("networkidle")
+    ((labels, lines),) = page.evaluate("window.rehearsals")
+    assert labels >= 2 * page.get_by_test_id("token").count(), "its matrix has its size"
+    assert lines >= 8, "the arithmetic beside it, too"
+    assert page.locator(".rehearsal").count() == 0
+    assert not [url for url in asked if url.endswith("/api/weights")]
+    assert len([url for url in asked if url.endswith("/api/trace")]) == 1
     session = page.context.browser.new_browser_cdp_session()  # type: ignore[union-attr]
     events: list[dict] = []
     session.on("Tracing.dataCollected", lambda found: events.extend(found["value"]))

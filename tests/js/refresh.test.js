@@ -25,7 +25,15 @@ async function drawn(change, arrivals) {
         return true;
       },
     },
-    panels: { arrange() {}, busy() {}, draw() {}, load: async () => {}, needs: () => new Set(), isDue: () => due },
+    panels: {
+      arrange() {},
+      busy() {},
+      draw() {},
+      rehearse() {},
+      load: async () => {},
+      needs: () => new Set(),
+      isDue: () => due,
+    },
     status: { show() {} },
     onTrace() {},
     trace: before,

@@ -1,6 +1,6 @@
 /** A long matrix scrolls in its place; a small map of the whole, in the corner between its labels, shows where one is. */
 
-import { h, update } from "../../ui/dom.js";
+import { h, painted, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { showReadout } from "./readout.js";
 import { colouredBy, colourTable, paintCells } from "./sheet.js";
@@ -37,7 +37,13 @@ export function buildMap(parts) {
     event.stopPropagation();
     if (box.hasPointerCapture(event.pointerId)) go(event);
   });
-  return { scroller, spacer, box, canvas, part, drawn: /** @type {unknown[]} */ ([]), scrolled: "" };
+  const [drawn, wanted] = [/** @type {unknown[]} */ ([]), { top: 0, left: 0, cell: { w: 1, h: 1 } }];
+  const scroll = () => {
+    const { top, left, cell } = wanted;
+    if (Math.round(scroller.scrollTop / cell.h) !== Math.round(top / cell.h)) scroller.scrollTop = top;
+    if (Math.round(scroller.scrollLeft / cell.w) !== Math.round(left / cell.w)) scroller.scrollLeft = left;
+  };
+  return { scroller, spacer, box, canvas, part, drawn, scrolled: "", wanted, scroll };
 }
 
 /** @param {Parts} parts @param {HTMLElement} scroller */
@@ -89,9 +95,8 @@ export function showMap(map, matrix, size) {
   update(spacer, { style: { width: `${cell.w * cols}px`, height: `${cell.h * rows}px` } });
   const key = [view.row, view.col, cell.w, cell.h].join();
   if (key !== map.scrolled) {
-    // Where it already is, reading its place would lay out the page.
-    if (Math.round(scroller.scrollTop / cell.h) !== view.row) scroller.scrollTop = view.row * cell.h;
-    if (Math.round(scroller.scrollLeft / cell.w) !== view.col) scroller.scrollLeft = view.col * cell.w;
+    Object.assign(map.wanted, { top: view.row * cell.h, left: view.col * cell.w, cell });
+    painted(map.scroll); // reading where it is lays out the page
     map.scrolled = key;
   }
   update(box, { style: place(at), title: t("matrix.map") });

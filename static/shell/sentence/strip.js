@@ -134,7 +134,9 @@ export function createStrip(root, actions, name) {
         ...(name === "target" ? { query: rowOfToken(index, true) } : { key: index }),
       });
     if (!isQuery) return actions.set({ key: index, query: actions.get().query });
-    if (asKey && isKey) return actions.set({ key: index, query: rowOfToken(at.query ?? 0, written) });
+    // A row that was chosen a moment ago may not be drawn yet.
+    if (asKey && isKey)
+      return actions.set({ key: index, query: actions.get().query ?? rowOfToken(at.query ?? 0, written) });
     return actions.set({ query: rowOfToken(index, written) });
   };
   const onKey = (/** @type {KeyboardEvent} */ event) => {
