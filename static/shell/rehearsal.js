@@ -1,7 +1,7 @@
 /**
  * The first head that a page opens took twice as long as the next one: its code had not run, its rules had matched nothing and
- * its letters had no shapes. So when a page has nothing to do, the views of an open head are drawn once where nobody sees
- * them, from blank numbers: nothing is requested, and nothing stays.
+ * its letters had no shapes. So when a page is idle, the views of an open head are drawn once out of sight, from blank numbers:
+ * nothing is requested, and nothing stays.
  */
 
 import { detailOf } from "../data/request.js";

@@ -182,7 +182,7 @@ def test_an_opened_file_needs_no_server(page: "Page", tmp_path: Path) -> None:
 def test_opening_a_head_styles_what_is_new_and_not_the_page(page: "Page") -> None:
     """All of the page inherits a custom property that is set on it, so the browser would style all of it again.
 
-    Before, its views were drawn once where nobody sees them, from no numbers of the server; nothing of it stays.
+    Before, its views were drawn once out of sight, from no numbers of the server; nothing of it stays.
     """
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
