@@ -81,6 +81,12 @@ window.hovered = async () => {
   await changed(words, { attributes: true, childList: true, subtree: true, characterData: true });
   return (await painted()) - began;
 };
+window.edited = async (event) => {
+  let began = 0;
+  addEventListener(event, () => (began = performance.now()), { once: true, capture: true });
+  await changed(document.body, { attributes: true, attributeFilter: ["data-traced"] });
+  return (await painted()) - began;
+};
 window.frames = async (click) => {
   const times = [];
   click.click();
@@ -139,6 +145,9 @@ def measure() -> Iterator[Row]:
             yield Row("toggle the causal mask", toggling, "ms", 40)
             yield Row("hover a cell", hovering(page), "ms", 14)
             yield Row("Step → the new token, from 13 tokens", steps(page, url), "ms", 60)
+            gesture, here = edits(page, url)
+            yield Row("hide a cell with the pencil → what the model answers, 14 tokens", gesture, "ms", 150)
+            yield Row("undo it: the answer is here", here, "ms", 50)
         with open_page(url, reduced_motion="no-preference") as page:
             yield Row("frames a second while the camera moves", camera(page), "", 60, at_most=False)
 
@@ -202,6 +211,31 @@ def hovering(page: Page) -> float:
         return float(page.evaluate("window.hovering"))
 
     return median(hovered)
+
+
+def edits(page: Page, url: str) -> tuple[float, float]:
+    """Milliseconds from the end of a pencil's stroke over one cell until what the model answers is painted, and from
+    the key that undoes it, whose answer the page has kept: medians, in a head of 14 tokens."""
+    asked = {"view": "attention", "layer": 5, "head": 5, "attention.pencil": "on", "text": f"{SHORT} red"}
+    page.goto(f"{url}/?{urlencode(asked)}")
+    page.wait_for_selector('[data-testid="matrix"] .overlay text')
+    page.wait_for_timeout(1500)
+    box = page.locator(".matrix-plot").first.bounding_box()
+    assert box is not None, "there is no matrix"
+
+    def timed(event: str, act: Callable[[], None]) -> float:
+        page.wait_for_timeout(300)
+        page.evaluate("event => { window.editing = edited(event); }", event)
+        act()
+        return float(page.evaluate("window.editing"))
+
+    hidden, undone = [], []
+    for i in range(ROUNDS + 2):
+        row, col = divmod(i, 10)  # another cell each time, in the last two rows
+        x, y = box["x"] + box["width"] * (0.13 + 0.06 * col), box["y"] + box["height"] * (0.965 - 0.07 * row)
+        hidden.append(timed("pointerup", lambda x=x, y=y: page.mouse.click(x, y)))  # type: ignore[misc]
+        undone.append(timed("keydown", lambda: page.keyboard.press("Control+z")))
+    return statistics.median(hidden[2:]), statistics.median(undone[2:])
 
 
 def camera(page: Page) -> float:
