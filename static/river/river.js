@@ -231,10 +231,9 @@ export function createRiver(parts) {
     setText(parts.restore, t("river.restore", { n: facts.knockouts.length }));
     parts.restore.onclick = () => now?.actions.set({ interventions: withoutKnockouts(now.state.interventions) });
     const heads = state.start ? NONE : riverState.of(state).heads;
-    const choices = heads !== NONE ? choicesOf(trace, facts) : [];
-    drawChoice(parts.choice, choices, heads, actions);
+    drawChoice(parts.choice, heads !== NONE ? choicesOf(trace, facts) : [], heads, actions);
     // Where the kinds of heads are chosen there is no room: it stays under Tools.
-    const asks = can(trace.model, "ablations") && !facts.isSaved && state.lesson === null && !choices.length;
+    const asks = can(trace.model, "ablations") && !facts.isSaved && state.lesson === null && parts.choice.hidden;
     update(parts.which, { hidden: !asks });
     for (const part of [parts.foot, parts.table]) part.hidden = !whole || facts.waits || state.start;
     parts.waits.hidden = !facts.waits;
