@@ -20,7 +20,7 @@ import { changedWords, runWords } from "../ui/compare_words.js";
 import { createPopover, segment } from "../ui/controls.js";
 import { h, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
 import { attentionWords } from "../ui/heads.js";
-import { phrase, t } from "../ui/i18n.js";
+import { hasString, phrase, t } from "../ui/i18n.js";
 import { isModel, placeOf } from "./places.js";
 import { attentionState } from "./view_states.js";
 
@@ -311,8 +311,8 @@ function otherWords(edit, trace, model) {
   const vars = { role: role ?? "z", temperature: temperature ?? 1 };
   const row = kind === "patch" && trace ? rowPatched(edit, trace) : null;
   if (row) return [of ? `${of} · ` : "", ...phrase("edits.patch_row", { ...vars, token: row }), ` · ${place}`];
-  const what =
-    kind === "mask" ? t(allow ? "edits.allowed" : "edits.forbidden") : t(`edits.${isMean ? "mean" : kind}`, vars);
+  const named = kind === "mask" ? (allow ? "edits.allowed" : "edits.forbidden") : `edits.${isMean ? "mean" : kind}`;
+  const what = hasString(named) ? t(named, vars) : kind; // a link may say anything
   return [of ? `${of} · ` : "", `${what} · ${place}`];
 }
 

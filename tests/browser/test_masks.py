@@ -795,6 +795,11 @@ def test_an_edit_that_cannot_be_is_set_aside_and_says_why_at_its_chip(page: "Pag
     expect(chip.get_by_role("switch")).to_have_attribute("aria-checked", "false")
     assert cells(page, "weights")[3][1] is None
     assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == [good]
+
+    run = {"input": {"text": TEXT}, "interventions": [{"kind": "explode", "where": {"layer": 0}}]}
+    page.goto(link({"run": json.dumps(run), "layer": LAYER, "head": HEAD}))
+    expect(page.get_by_test_id("edit-chip")).to_contain_text("explode · layer 0")
+    expect(page.get_by_test_id("banner")).to_contain_text("Edit 1 is switched off.")
     page_errors.clear()  # the browser reports the 4xx
 
 
