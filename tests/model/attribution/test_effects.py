@@ -14,6 +14,7 @@ from chumoku.model.attribution.effects import Effects, knockout
 from chumoku.model.attribution.knockouts import FfnPart, HeadPart, parts_of, tap_of
 from chumoku.model.attribution.rollout import Edge
 from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.interventions import Composed, EditCells
 from chumoku.model.masks import EDITED
 from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.taps import Edit
@@ -247,3 +248,22 @@ def test_a_silenced_head_is_a_pass_with_its_slice_of_w_o_zeroed(tiny: Checkpoint
     after = answers(changed, found.row)[ANSWER]
     assert told.delta == pytest.approx(float(after - found.log_p), abs=1e-5)
     assert abs(told.delta) > 1e-4
+
+
+@torch.no_grad()
+def test_a_row_without_any_edge_is_a_head_that_writes_zeros_there(tiny: Checkpoint) -> None:
+    """All edges of a row hidden, one edit each: the same logits, to the bit, as with z of that row set to 0."""
+    head, row = 1, 4
+    cells = [EditCells(allow=False, head=head, query=row, key=key) for key in range(row + 1)]
+
+    def zeros(z: Tensor, first: int) -> Tensor:
+        z = z.clone()
+        z[..., head, row - first, :] = 0.0
+        return z
+
+    hidden, silent, plain = (
+        trace(tiny, SOURCE, ["logits"], edit=edit).tensors["logits"]
+        for edit in ({"layers.1.attn.mask": Composed(cells)}, {"layers.1.attn.z": zeros}, {})
+    )
+    assert torch.equal(hidden, silent)
+    assert not torch.equal(hidden[row], plain[row])
