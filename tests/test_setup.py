@@ -22,24 +22,28 @@ LINUX = ("SYSTEM=Linux 6.1", "NVIDIA=no-such-program")
 
 
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:
+    arguments = ("LOOK=0.05", *arguments)  # seconds; the last assignment of a variable counts
     return subprocess.run(["make", *arguments], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
 def venv(tmp_path: Path) -> Path:
-    """A virtual environment with a pip of ours: it says what it installs, and ends as the file `status` says."""
+    """A virtual environment with a pip of ours: it says what it installs, and ends as the files `seconds` and `status`
+    say."""
     python = tmp_path / "bin" / "python"
     python.parent.mkdir()
     said = "Collecting torch\n  Downloading https://x.org/torch-2.13.0.whl (780 MB)"
-    lines = [f'echo "$@" >{tmp_path}/arguments', f"echo '{said}'", "sleep 1", "echo 'ERROR: no room'"]
+    lines = [f'echo "$@" >{tmp_path}/arguments', f"echo '{said}'", f"sleep $(cat {tmp_path}/seconds)", "echo 'ERROR: no room'"]
     python.write_text("\n".join(["#!/bin/sh", *lines, f"exit $(cat {tmp_path}/status)\n"]))
     python.chmod(0o755)
+    (tmp_path / "seconds").write_text("0")
     return tmp_path
 
 
 def test_an_installation_shows_its_progress(venv: Path) -> None:
     (venv / "status").write_text("0")
-    done = make("install", f"VENV={venv}", "EVERY=1", "TORCH_INDEX=x")
+    (venv / "seconds").write_text("1")
+    done = make("install", f"VENV={venv}", "EVERY=1", "LOOK=1", "TORCH_INDEX=x")
     assert done.returncode == 0, done.stderr
     assert "  1 s, 1 packages: Downloading torch-2.13.0.whl (780 MB)" in done.stdout
     assert (venv / "run.stamp").exists()

@@ -3,11 +3,20 @@
 import json
 from typing import Any
 
+import anyio
 import numpy as np
 import safetensors.numpy
+from anyio.lowlevel import checkpoint
 from httpx import AsyncClient, Response
 
 TEXT = "Once upon a time there was a little dog."
+
+
+async def settled() -> None:
+    """Until all other tasks wait. anyio looks again only after 0.1 s, so they have some turns before it looks."""
+    for _ in range(10):
+        await checkpoint()
+    await anyio.wait_all_tasks_blocked()
 
 
 def cell(**where: Any) -> dict[str, Any]:

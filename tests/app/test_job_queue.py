@@ -16,7 +16,7 @@ from chumoku.model.stopping import Stop, Stopped, check, stoppable
 from chumoku.model.taps import tap_dims
 from chumoku.model.trace import trace
 from tests.app.conftest import Open
-from tests.app.helpers import error_of
+from tests.app.helpers import error_of, settled
 from tests.model.helpers import target_of, tiny_checkpoint
 
 
@@ -107,7 +107,7 @@ async def test_a_prompt_does_not_wait_behind_traces() -> None:
         group.start_soon(work.run, lambda: release.wait(60))
         for kind in ("trace", "trace", "trace", "prompt"):
             group.start_soon(partial(work.run, partial(began.append, kind), kind=kind))
-        await anyio.wait_all_tasks_blocked()
+        await settled()
         release.set()
     assert began.index("prompt") <= 1
 
@@ -121,12 +121,12 @@ async def test_the_queue_is_bounded_except_for_patient_jobs() -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(work.run, lambda: release.wait(60))
         group.start_soon(work.run, time.perf_counter)
-        await anyio.wait_all_tasks_blocked()
+        await settled()
         with pytest.raises(AppError) as refusal:
             await work.run(time.perf_counter)
         assert (refusal.value.code, refusal.value.status, refusal.value.limit) == ("full", 503, 2)
         group.start_soon(patient)
-        await anyio.wait_all_tasks_blocked()
+        await settled()
         assert work.taken == 3
         release.set()
     assert work.taken == 0
@@ -232,7 +232,7 @@ async def test_a_full_queue_says_how_many_are_ahead_and_when_to_come_back() -> N
     async with anyio.create_task_group() as group:
         for _ in range(3):
             group.start_soon(work.run, lambda: release.wait(60))
-            await anyio.wait_all_tasks_blocked()
+            await settled()
         with pytest.raises(AppError) as refusal:
             await work.run(time.perf_counter)
         assert (refusal.value.got, refusal.value.limit) == (2, 3)
@@ -248,11 +248,11 @@ async def test_a_full_lane_leaves_the_others_open() -> None:
         for _ in range(20):
             group.start_soon(partial(work.run, lambda: release.wait(60), kind="step", patient=True))
         group.start_soon(partial(work.run, time.perf_counter, kind="long"))
-        await anyio.wait_all_tasks_blocked()
+        await settled()
         assert work.taken == 21
         group.start_soon(work.run, time.perf_counter)
         group.start_soon(work.run, time.perf_counter)
-        await anyio.wait_all_tasks_blocked()
+        await settled()
         with pytest.raises(AppError):
             await work.run(time.perf_counter)
         release.set()

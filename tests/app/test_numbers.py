@@ -79,8 +79,12 @@ def numbers(schema: Json, kind: str) -> Iterator[float]:
             yield from () if kind == "integer" else (math.nextafter(schema[limit], end) for end in (-1e300, 1e300))
 
 
+def schema_of(path: str) -> Json:
+    return resolved(OPENAPI["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"])
+
+
 def bodies(path: str) -> list[Json]:
-    schema = OPENAPI["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    schema = schema_of(path)
     found = list(extremes(schema))
     if path == "/api/trace":
         return found
@@ -95,11 +99,16 @@ PATHS = [
 ]
 
 
+SHORT = {"max_new_tokens": 2}
+"""A generation whose length is not what is tried: its numbers are in use from the first token."""
+
+
 @pytest.mark.parametrize("path", PATHS)
 async def test_an_extreme_number_is_answered_or_refused(families: AsyncClient, path: str) -> None:
     translator = {"model": "translator"} if path == "/api/translate" else {}
+    short = SHORT if SHORT.keys() <= schema_of(path)["properties"].keys() else {}
     for body in bodies(path):
-        content = json.dumps(translator | body)
+        content = json.dumps(short | translator | body)
         answer = await families.post(path, content=content, headers={"content-type": "application/json"})
         assert answer.status_code < 500, content
         # A stream has begun with 200, and tells a failure in an event.

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chumoku.app.services.scheduler import BETWEEN, CLIENT, PATIENCE, Lane, Scheduler
+from tests.app.helpers import settled
 
 
 class Hall:
@@ -32,7 +33,7 @@ class Hall:
 
     async def end(self, name: str) -> None:
         self.ends[name].set()
-        await anyio.wait_all_tasks_blocked()
+        await settled()
 
 
 @asynccontextmanager
@@ -42,7 +43,7 @@ async def hall(threads: int, *arrivals: tuple[str, Lane]) -> AsyncIterator[Hall]
     async with anyio.create_task_group() as group:
         for name, lane in arrivals:
             group.start_soon(found.job, name, lane)
-            await anyio.wait_all_tasks_blocked()
+            await settled()
         yield found
         group.cancel_scope.cancel()
 
@@ -63,7 +64,7 @@ async def test_clients_take_turns_in_each_lane() -> None:
             for client, n in (*(("many", n) for n in range(100)), ("one", 0), ("one", 1), ("other", 0)):
                 CLIENT.set(client)
                 group.start_soon(now.job, f"{client} {n}", lane)
-                await anyio.wait_all_tasks_blocked()
+                await settled()
             for _ in range(6):
                 await now.end(now.running[0])
             group.cancel_scope.cancel()
@@ -87,7 +88,7 @@ async def test_no_job_begins_beside_one_that_has_just_begun() -> None:
     async with anyio.create_task_group() as group:
         for name, lane in (("first", "asked"), ("second", "steps"), ("third", "expensive")):
             group.start_soon(now.job, name, lane)
-            await anyio.wait_all_tasks_blocked()
+            await settled()
         assert now.running == ["first"]
         await now.end("first")
         assert now.running == ["second"]
@@ -104,11 +105,11 @@ async def test_short_jobs_beside_a_long_one_follow_each_other_at_once() -> None:
     now = Hall(2, alone=0.01)
     async with anyio.create_task_group() as group:
         group.start_soon(now.job, "long", "expensive")
-        await anyio.wait_all_tasks_blocked()
+        await settled()
         now.time = 0.01
         for name in ("first", "second", "third"):
             group.start_soon(now.job, name, "asked")
-            await anyio.wait_all_tasks_blocked()
+            await settled()
         assert now.running == ["long", "first"]
         await now.end("first")
         assert now.running == ["long", "second"]
@@ -132,11 +133,11 @@ async def test_between_two_expensive_jobs_many_cheap_ones_have_their_turn() -> N
     async with anyio.create_task_group() as group:
         for name, lane in (("typed", "asked"), ("expensive 0", "expensive"), ("expensive 1", "expensive")):
             group.start_soon(now.job, name, lane)
-            await anyio.wait_all_tasks_blocked()
+            await settled()
         for n in range(2 * BETWEEN):
             now.time += PATIENCE
             group.start_soon(now.job, f"typed {n}", "asked")
-            await anyio.wait_all_tasks_blocked()
+            await settled()
             await now.end(now.running[0])
         group.cancel_scope.cancel()
     places = [n for n, name in enumerate(now.began) if name.startswith("expensive")]
@@ -176,7 +177,7 @@ def test_a_cheap_job_waits_behind_at_most_one_expensive_job_a_thread(threads: in
                     group.start_soon(now.job, name, move)
                 elif now.running:
                     now.ends[now.running[move % len(now.running)]].set()
-                await anyio.wait_all_tasks_blocked()
+                await settled()
             group.cancel_scope.cancel()
         assert sorted(now.began) == sorted(lanes)
         for name in lanes:
@@ -200,10 +201,10 @@ async def test_a_turn_of_many_is_alone_for_longer() -> None:
 
     async with anyio.create_task_group() as group:
         group.start_soon(job, "first")
-        await anyio.wait_all_tasks_blocked()
+        await settled()
         group.start_soon(job, "second")
         time[0] = 0.09
-        await anyio.wait_all_tasks_blocked()
+        await settled()
         assert began == ["first"]
         time[0] = 0.11
         with anyio.fail_after(5):
