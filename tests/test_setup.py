@@ -33,8 +33,8 @@ def venv(tmp_path: Path) -> Path:
     python = tmp_path / "bin" / "python"
     python.parent.mkdir()
     said = "Collecting torch\n  Downloading https://x.org/torch-2.13.0.whl (780 MB)"
-    lines = [f'echo "$@" >{tmp_path}/arguments', f"echo '{said}'", f"sleep $(cat {tmp_path}/seconds)", "echo 'ERROR: no room'"]
-    python.write_text("\n".join(["#!/bin/sh", *lines, f"exit $(cat {tmp_path}/status)\n"]))
+    lines = [f"cd {tmp_path}", 'echo "$@" >arguments', f"echo '{said}'", "sleep $(cat seconds)", "echo ERROR: no room"]
+    python.write_text("\n".join(["#!/bin/sh", *lines, "exit $(cat status)\n"]))
     python.chmod(0o755)
     (tmp_path / "seconds").write_text("0")
     return tmp_path
