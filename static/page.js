@@ -139,7 +139,7 @@ export async function refresh(page, state, moves = false) {
 }
 
 /** The index of the intervention that an answer refuses; null: it is about something else. @param {unknown} error */
-export function refusedEdit(error) {
+function refusedEdit(error) {
   const [, index] = /^interventions\[(\d+)\]/.exec(String(/** @type {any} */ (error)?.where ?? "")) ?? [];
   return index === undefined ? null : Number(index);
 }

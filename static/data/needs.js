@@ -215,7 +215,7 @@ function refusal(error) {
  * @param {ReturnType<typeof import("./traces.js").createTraces>} traces
  * @param {State} state @param {ModelTrace} trace @returns {Promise<RunWithoutKnockouts|null>}
  */
-export async function runWithoutKnockouts(traces, state, trace) {
+async function runWithoutKnockouts(traces, state, trace) {
   if (!knockoutsOf(state.interventions, trace.attentions).length) return null;
   const before = { ...state, interventions: withoutKnockouts(state.interventions) };
   const asTrained = masksChanged(state, trace.model);

@@ -52,7 +52,7 @@ export const roomResults = (key, names) => asked("GET", `api/room/results?names=
 export const leaveRoom = (key) => asked("DELETE", "api/room", undefined, key);
 
 /** @param {string} key @returns {Promise<{role: "teacher"|"pupil", room: any, own: Own|null}>} */
-export const showRoom = (key) => asked("GET", "api/room", undefined, key);
+const showRoom = (key) => asked("GET", "api/room", undefined, key);
 
 /** Without an event for so long, the connection is lost: the server sends a sign of life every 15 s. */
 const SILENCE_MS = 40_000;

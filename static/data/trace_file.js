@@ -29,7 +29,7 @@ function must(holds, what) {
 }
 
 /** Tokens in their order, and a position for each. @param {any} meta */
-export function checkTokens(meta) {
+function checkTokens(meta) {
   const rows = { tokens: "position_ids", target_tokens: "target_position_ids" };
   for (const [row, places] of Object.entries(rows)) {
     const tokens = meta[row] ?? null;
@@ -48,7 +48,7 @@ export function checkTokens(meta) {
  * Check that every tensor has its bytes in the file, as many as its shape says, and that all of them fit into the file.
  * @param {Record<string, any>} entries  of the header @param {number} length  of all tensors
  */
-export function checkEntries(entries, length) {
+function checkEntries(entries, length) {
   const all = Object.entries(entries);
   if (all.length > MOST.tensors) throw new FileError("tensors", { limit: MOST.tensors });
   let sum = 0;
@@ -79,7 +79,7 @@ function isCounts(value) {
 }
 
 /** Check that a description's parts refer to each other, that it can be drawn, and that it fits the tokens. @param {any} meta */
-export function checkDescription({ description, target_tokens: written }) {
+function checkDescription({ description, target_tokens: written }) {
   fit(DESCRIPTION, description, "description");
   const { attentions, logits, stacks, sides, writes } = description;
   /** @param {{id: string}[]} named @param {string} id */
@@ -163,7 +163,7 @@ function sizesIn({ attention, role }, counts) {
 }
 
 /** The overview needs every layer and every head of each attention that has one. @param {Decoded} decoded */
-export function checkLayers({ meta, tensors }) {
+function checkLayers({ meta, tensors }) {
   const drawn = attentionsOf(meta).filter(overviewOf);
   const taps = drawn.flatMap((one) => one.roles[overviewOf(one) ?? ""].taps);
   if (drawn.length && !taps.some((tap) => tensors[tap])) throw new FileError("no_patterns");
@@ -173,7 +173,7 @@ export function checkLayers({ meta, tensors }) {
 }
 
 /** @param {Decoded} decoded */
-export function checkFinite({ tensors }) {
+function checkFinite({ tensors }) {
   for (const [name, { data }] of Object.entries(tensors)) {
     if (data instanceof Float32Array && !data.every(Number.isFinite)) throw new FileError("not_finite", { name });
   }

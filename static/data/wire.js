@@ -56,7 +56,7 @@ function read(buffer, start, { dtype, data_offsets: [from, to] }) {
 let floats = null;
 
 /** @param {Uint16Array} halves */
-export function halvesAsFloats(halves) {
+function halvesAsFloats(halves) {
   const known = floats ?? Float32Array.from({ length: 2 ** 16 }, (_, bits) => halfToFloat(bits));
   floats = known;
   return Float32Array.from(halves, (bits) => known[bits]);

@@ -25,7 +25,7 @@ import { drawingScene } from "./svg_pen.js";
 // The names of saved files, and the text in them about where they come from.
 
 /** "chumoku-stories-gpt-layer2-head5-weights.csv": plain letters, so that it is the same on every disk. @param {(string|number)[]} parts @param {string} ending */
-export function fileName(parts, ending) {
+function fileName(parts, ending) {
   const plain = parts.map((part) =>
     String(part)
       .replace(/[^A-Za-z0-9._-]+/g, "-")

@@ -44,10 +44,10 @@ function over(matrices, joined, by) {
 }
 
 /** @param {ArrayLike<number>[]} matrices */
-export const meanOfMatrices = (matrices) => over(matrices, (total, one) => total + one, matrices.length);
+const meanOfMatrices = (matrices) => over(matrices, (total, one) => total + one, matrices.length);
 
 /** @param {ArrayLike<number>[]} matrices */
-export const largestOfMatrices = (matrices) => over(matrices, Math.max, 1);
+const largestOfMatrices = (matrices) => over(matrices, Math.max, 1);
 
 /** The heads of a layer. @param {Floats} tensor  [head query key] @returns {Float32Array[]} */
 function headsIn({ shape: [n, rows, cols], data }) {

@@ -55,7 +55,7 @@ import { beadEntry, drawTable, entryOf, riverLegend } from "./words/table.js";
 // The elements of the river's panel.
 
 /** @param {HTMLElement} root @param {HTMLElement} say  where the page says what is seen */
-export function buildRiverParts(root, say) {
+function buildRiverParts(root, say) {
   const says = h("p", { class: "says", "aria-live": "polite", dataset: { testid: "river-says" } });
   const attrs = { class: "says previewed", hidden: true, "aria-hidden": "true" };
   const previewed = h("p", { ...attrs, dataset: { testid: "river-head" } });
@@ -122,8 +122,8 @@ const isCovered = ({ quiz }, page) => quiz && TOLD.test(page?.dataset.quiz ?? "n
 /** How many answers have a bar: in the whole picture, and in the strip. */
 const [BARS, FEW_BARS] = [5, 2];
 
-/** @param {ReturnType<typeof import("./river.js").buildRiverParts>} parts */
-export function createRiver(parts) {
+/** @param {ReturnType<typeof buildRiverParts>} parts */
+function createRiver(parts) {
   let now = /** @type {Now|null} */ (null);
   let last = /** @type {Facts|null} */ (null);
   const board = createRiverBoard(parts.board, ({ foot, answers }) => {

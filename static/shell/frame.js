@@ -159,7 +159,7 @@ function buildFiles() {
 
 /** @typedef {ReturnType<typeof buildSentence>} SentenceParts */
 
-export function buildSentence() {
+function buildSentence() {
   const problem = problemLine("sentence-problem", "problem");
   const targetProblem = problemLine("target-problem", "target-problem");
   const second = { "aria-label": t("pair.label"), placeholder: t("pair.placeholder") };

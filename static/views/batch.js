@@ -24,7 +24,7 @@ const gapText = (gap) => (gap === 0 ? "0" : power(gap));
 const RUNS = /** @type {RunName[]} */ (["alone", "masked", "unmasked"]);
 
 /** @param {HTMLElement} root @param {Member} member @param {number} index */
-export function drawMember(root, member, index) {
+function drawMember(root, member, index) {
   const { tokens, pads, alone } = member;
   const title = t("batch.sentence", { n: index + 1 });
   const real = { start: 0, end: tokens.length - pads };

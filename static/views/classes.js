@@ -38,7 +38,7 @@ export const lookerIn = (trace, state) => (trace.model.picture ? position(state,
  * @param {HTMLElement} root @param {ModelTrace} trace
  * @param {State} state @param {Actions} actions
  */
-export function drawClsRows(root, trace, state, actions) {
+function drawClsRows(root, trace, state, actions) {
   const at = lookerIn(trace, state);
   const rowOf = (/** @type {number} */ layer, /** @type {number} */ head) =>
     /** @type {number[]} */ (trace.row(layer, head, at));
@@ -118,7 +118,7 @@ function walk(event, nHead) {
 // Where the state of a token comes from, back through the layers: shares multiplied (Abnar & Zuidema 2020), over the picture.
 
 /** @param {HTMLElement} root @param {ModelTrace} trace @param {number} from */
-export function drawRolled(root, trace, from) {
+function drawRolled(root, trace, from) {
   const route = trace.explained.route;
   root.hidden = !route || Boolean(route.refused);
   if (root.hidden) return;

@@ -44,7 +44,7 @@ export function channels({ detail, attention }, { k, decay, mask }) {
  * a/b of each channel: what the state would give by itself; hatched where there is no state yet.
  * @param {Part} place @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {States[]} all @param {number} feature
  */
-export function drawStates(place, trace, state, actions, all, feature) {
+function drawStates(place, trace, state, actions, all, feature) {
   const n = trace.queries.tokens.length;
   const [data, empty] = [new Float32Array(n * all.length), new Uint8Array(n * all.length)];
   for (let i = 0; i < n; i++)
@@ -77,7 +77,7 @@ export function drawStates(place, trace, state, actions, all, feature) {
  * The chosen token's mean by the recurrence, beside the model's matrix form.
  * @param {HTMLElement} root @param {HeadTrace} trace @param {State} state @param {Made} made @param {States} states @param {number} feature
  */
-export function drawChannelLine(root, trace, state, { k, bonus, mask }, states, feature) {
+function drawChannelLine(root, trace, state, { k, bonus, mask }, states, feature) {
   const { query } = position(state, trace);
   const { above, below, top } = states[query];
   const own = cellIn(k, query, feature) + bonus[feature];
@@ -107,7 +107,7 @@ export function drawChannelLine(root, trace, state, { k, bonus, mask }, states, 
  * Half-lives of all channels, a row for each group; the darker, the longer, on a logarithmic scale.
  * @param {Part} place @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {number} feature
  */
-export function drawLives(place, trace, state, actions, feature) {
+function drawLives(place, trace, state, actions, feature) {
   const { attention, weight } = trace;
   const decay = weight(/** @type {string} */ (parameterOf(attention, state.layer, "decay")));
   const lives = Float32Array.from(decay.data, halfLife);
@@ -141,7 +141,7 @@ export function drawLives(place, trace, state, actions, feature) {
  * What is left of each token in the state before the chosen one: bars by token.
  * @param {Part} place @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {Made} made @param {number} feature
  */
-export function drawHeld(place, trace, state, actions, made, feature) {
+function drawHeld(place, trace, state, actions, made, feature) {
   const { query } = position(state, trace);
   const { tokens } = trace.keys;
   const exps = featureTerms(made, query, query, feature)

@@ -29,7 +29,7 @@ import { gateState } from "./view_states.js";
 
 /** @typedef {ReturnType<typeof buildOther>} Other */
 
-export function buildOther() {
+function buildOther() {
   const whole = part("other");
   const select = /** @type {HTMLSelectElement} */ (h("select", { dataset: { testid: "gate-asks" } }));
   whole.tools.append(h("label", { class: "feature-choice" }, t("gate.asks"), " ", select));
@@ -52,7 +52,7 @@ export function tried(matrix, query, other) {
 /**
  * @param {Other} parts @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {(role: string) => Floats} matrix
  */
-export function drawOther(parts, trace, state, actions, matrix) {
+function drawOther(parts, trace, state, actions, matrix) {
   const { query } = position(state, trace);
   const asked = gateState.of(state).asks;
   const labels = namesIn(trace.queries.tokens);

@@ -31,10 +31,10 @@ import { rotationState } from "./view_states.js";
 export const BASE = 10_000;
 
 /** The angle of a pair for each position. @param {number} i @param {number} d @param {number} [base] */
-export const baseAngle = (i, d, base = BASE) => base ** ((-2 * i) / d);
+const baseAngle = (i, d, base = BASE) => base ** ((-2 * i) / d);
 
 /** The angle of a pair for each position, as an attention has it. @param {Pick<Attention, "base"|"frequencies">} attention @param {number} i @param {number} d */
-export const anglePerPosition = ({ base = BASE, frequencies }, i, d) => frequencies?.[i] ?? baseAngle(i, d, base);
+const anglePerPosition = ({ base = BASE, frequencies }, i, d) => frequencies?.[i] ?? baseAngle(i, d, base);
 
 /** An attention with the base of one of its layers. @param {Attention} attention @param {number} layer @returns {Attention} */
 export const inLayer = (attention, layer) =>
@@ -62,7 +62,7 @@ export function turned(x, i, place, attention = {}) {
 }
 
 /** An angle between 0° and 360°, and how often it went all the way round. @param {number} angle */
-export function degreesOf(angle) {
+function degreesOf(angle) {
   const all = (angle * 180) / Math.PI;
   return { rounds: Math.floor(all / 360), degrees: all % 360 };
 }

@@ -23,7 +23,7 @@ import { tokenText } from "../ui/token_text.js";
 const COUNT_COLUMNS = ["name", "tokens", "bytes_per_token"];
 
 /** The parts, empty. */
-export function buildTokenCounts() {
+function buildTokenCounts() {
   const size = h("p", { class: "dim about" });
   const body = h("tbody");
   const head = tableHead(COUNT_COLUMNS.map((name) => t(`counts.${name}`)));
@@ -35,7 +35,7 @@ export function buildTokenCounts() {
 }
 
 /** @param {ReturnType<typeof buildTokenCounts>} parts @param {ModelTrace} trace */
-export function drawTokenCounts({ element, size, body }, { counts, model, text, sides, nCharacters }) {
+function drawTokenCounts({ element, size, body }, { counts, model, text, sides, nCharacters }) {
   element.hidden = counts === null;
   if (counts === null) return;
   const bytes = new TextEncoder().encode(text).length;

@@ -55,7 +55,7 @@ export const loadWords = once(async () => {
 const formsOf = (word) => [word[language()].word, ...(word[language()].also ?? [])];
 
 /** @param {string} id */
-export const wordCalled = (id) => words.find((word) => word.id === id);
+const wordCalled = (id) => words.find((word) => word.id === id);
 
 /**
  * A text as nodes: the first of each word is a button that opens its card (`data-word`). Plain until the words are here.

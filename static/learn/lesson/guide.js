@@ -27,7 +27,7 @@ import { keepProgress, lessonSteps, nodesOf, said, stepPatch } from "./steps.js"
 // A lesson on paper: every step with its words and its question; with the speaker's notes, where they are open.
 
 /** @param {HTMLElement} root @param {Lesson} lesson @param {boolean} noted */
-export function drawPaper(root, lesson, noted) {
+function drawPaper(root, lesson, noted) {
   replace(
     root,
     h("h1", null, said(lesson.title)),
@@ -84,7 +84,7 @@ export const ANCHORS = {
 const asMark = ([element, mark]) => [element, mark];
 
 /** Shows these elements below `root`, and nothing else. @param {HTMLElement} root @param {HTMLElement[]} shown @param {HTMLElement[]} [beside]  what belongs to them */
-export function showOnly(root, shown, beside = []) {
+function showOnly(root, shown, beside = []) {
   const marks = new Map([...beside.map((one) => [one, "beside"]), ...shown.map((one) => [one, "shown"])].map(asMark));
   for (const element of marks.keys()) {
     for (let at = element.parentElement; at && at !== root; at = at.parentElement)
@@ -106,7 +106,7 @@ const USES_ARROWS =
  * @param {EventTarget} ground @param {() => boolean} isOpen
  * @param {{go: (by: number) => void, leave: () => void, notes: () => void}} on
  */
-export function onKeys(ground, isOpen, { go, leave, notes }) {
+function onKeys(ground, isOpen, { go, leave, notes }) {
   ground.addEventListener("keydown", (given) => {
     const event = /** @type {KeyboardEvent} */ (given);
     if (!isOpen() || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing)

@@ -22,7 +22,7 @@ export const sharedLink = (state, declared) => withLetters(linkOf({ ...state, dr
 export const withLetters = (link) => link.replace(/(?:%[89A-F][\dA-F])+/g, decodeURIComponent);
 
 /** Where a screen is, in terms of the page's parts: on another screen they have other heights. @param {HTMLElement} root @param {number} edge  the end of what stays above, in pixels @returns {ScrollPlace|null} */
-export function scrollPlace(root, edge) {
+function scrollPlace(root, edge) {
   if (scrollY <= 0) return null;
   for (const part of partsOf(root)) {
     const { top, bottom, height } = part.getBoundingClientRect();
@@ -35,7 +35,7 @@ export function scrollPlace(root, edge) {
 }
 
 /** @param {HTMLElement} root @param {number} edge @param {ScrollPlace|null} place */
-export function scrollToPlace(root, edge, place) {
+function scrollToPlace(root, edge, place) {
   if (!place) return scrollTo({ top: 0 });
   const part = partsOf(root).find((one) => one.dataset.panel === place.at);
   if (!part) return;

@@ -59,7 +59,7 @@ function goIn({ scene, shown, actions }, x, y) {
  * Calls `on` for each step in or out. @param {HTMLElement} element
  * @param {(inward: boolean, at: {clientX: number, clientY: number}) => void} on
  */
-export function listenToZoom(element, on) {
+function listenToZoom(element, on) {
   let turned = 0;
   element.addEventListener(
     "wheel",

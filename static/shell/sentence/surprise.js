@@ -31,7 +31,7 @@ const [MOST_ROWS, KEPT] = [512, 4096];
 const SHOWN = 5;
 
 /** −log₂ p. @param {number} p */
-export const surpriseBits = (p) => (p > 0 ? -Math.log2(p) : Infinity);
+const surpriseBits = (p) => (p > 0 ? -Math.log2(p) : Infinity);
 
 /** The run without its text: what is known of a token is known under it alone. @param {State} state @param {any} model */
 function runKey(state, model) {
@@ -40,7 +40,7 @@ function runKey(state, model) {
 }
 
 /** What is known of tokens, by run and the ids up to and including each. */
-export function createKnown() {
+function createKnown() {
   /** @type {Map<string, Known>} */
   const known = new Map();
   /** @param {string} run @param {number[]} ids */

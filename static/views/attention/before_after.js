@@ -34,7 +34,7 @@ const ROUNDING = 1e-6;
  * @param {ModelTrace} trace @param {number} query
  * @returns {(Node|string)[]}
  */
-export function rowChange(before, after, trace, query) {
+function rowChange(before, after, trace, query) {
   const size = trace.keys.tokens.length;
   const token = (/** @type {number} */ key) => h("b", { class: "k mono" }, nameText(namesOf(trace.keys.tokens)[key]));
   const parts = { query: h("b", { class: "q mono" }, queryName(trace, query)) };
@@ -58,7 +58,7 @@ export function rowChange(before, after, trace, query) {
 }
 
 /** The text for a missing weight: forbidden by a mask, or no PAD in the run. @param {number} reasons */
-export function lackOf(reasons) {
+function lackOf(reasons) {
   return t(reasons === ABSENT ? "compare.not_there" : "matrix.forbidden_word");
 }
 

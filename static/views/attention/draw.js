@@ -34,7 +34,7 @@ const MILLISECONDS = 260;
  * Lets the cells that `place` shows now fade while `draw` puts others there.
  * @param {HTMLElement} place @param {() => void} draw
  */
-export function morphing(place, draw) {
+function morphing(place, draw) {
   const before = /** @type {HTMLCanvasElement|null} */ (place.querySelector("canvas.sheet"));
   const still = before && before.clientWidth > 0 && !calm() ? copyOf(before) : null;
   draw();
@@ -57,19 +57,19 @@ function copyOf(canvas) {
 // The text about what a mask does in the softmax.
 
 /** The queries that may not attend to any key. @param {Matrix} mask @returns {number[]} */
-export function blindRows({ data, shape: [nQuery, nKey] }) {
+function blindRows({ data, shape: [nQuery, nKey] }) {
   const rows = Array.from({ length: nQuery }, (_, query) => query);
   return rows.filter((query) => data.subarray(query * nKey, (query + 1) * nKey).every(Boolean));
 }
 
 /** @param {number[]} rows  the queries that may not attend to any key, at least one @param {Matrix|null} [pattern]  some models spread such a row evenly */
-export function nothingWords(rows, pattern) {
+function nothingWords(rows, pattern) {
   const spread = pattern && pattern.data[rows[0] * pattern.shape[1]] > 0;
   return t(spread ? "masks.spread" : "masks.nothing", { n: rows.length, rows: rows.join(t("compare.comma")) });
 }
 
 /** Which feature of the open group is shown, where each feature has separate weights. */
-export function buildFeatureChoice() {
+function buildFeatureChoice() {
   const input = /** @type {HTMLInputElement} */ (
     h("input", { type: "number", min: 0, class: "feature-number", dataset: { testid: "feature" } })
   );
@@ -80,7 +80,7 @@ export function buildFeatureChoice() {
 /**
  * @param {ReturnType<typeof buildFeatureChoice>} parts @param {string} step @param {ModelTrace} trace @param {State} state @param {Actions} actions
  */
-export function drawFeatureChoice({ element, input }, step, { attention, queries }, state, actions) {
+function drawFeatureChoice({ element, input }, step, { attention, queries }, state, actions) {
   element.hidden = step !== "feature";
   if (element.hidden) return;
   const last = attention.d_head - 1;

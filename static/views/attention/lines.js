@@ -35,7 +35,7 @@ const MOST_HEADS = DASHES.length;
  * What is shown: null (the open head), "mean", or those of the requested heads that the model has.
  * @param {Pick<ModelTrace, "nHead">} trace @param {State} state
  */
-export function shownHeads({ nHead }, state) {
+function shownHeads({ nHead }, state) {
   const { heads } = attentionState.of(state);
   if (!Array.isArray(heads)) return nHead > 1 ? heads : null;
   const there = heads.filter((head) => head < nHead).slice(0, MOST_HEADS);

@@ -106,7 +106,7 @@ const dotProducts = () => [mi("Q", "q"), sup(mi("K", "k"), mtext("⊤"))];
 const masked = () => [mi("S"), mo("+"), mi("M")];
 
 /** The steps' names: what each does. @param {StepName} step @param {Attention} attention */
-export function actOf(step, attention) {
+function actOf(step, attention) {
   if (step === "content") return math(mi("q", "q"), mo("·"), mi("k", "k"));
   if (step === "distance") return math(mi("q", "q"), mo("·"), sup(mi("a"), mi("K")));
   if (step === "bias") return math(mi("w"));

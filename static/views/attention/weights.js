@@ -45,7 +45,7 @@ const averaged = memo((trace, average, layer, head) =>
 );
 
 /** What an average is called: "mean over the heads of layer 3". @param {Average} average @param {{layer: number, head: number}} open */
-export const averageName = (average, { layer, head }) => t(`average.${average}`, { layer, head });
+const averageName = (average, { layer, head }) => t(`average.${average}`, { layer, head });
 
 /** @param {{unit: string, part: Part}} units @param {Average} average @param {State} state */
 function wordsOf({ unit, part }, average, state) {

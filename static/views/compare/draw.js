@@ -47,7 +47,7 @@ const ROUNDING = 1e-5;
  * @returns {{text: string, equal: boolean, weights: number, next: number|null}|null} null: without PADs there is
  * nothing to compare
  */
-export function paddingVerdict(trace, state) {
+function paddingVerdict(trace, state) {
   const { alone, after } = /** @type {Compared} */ (trace.compared);
   if (!alone) return null;
   const { attention, queries, keys } = trace;
@@ -83,7 +83,7 @@ function nextGap({ written, model, classes }, alone, padded, query) {
 // How the classes of an encoder moved: their probabilities before and after.
 
 /** @param {Element} root @param {ModelTrace} trace */
-export function drawChangedClasses(root, { compared }) {
+function drawChangedClasses(root, { compared }) {
   const [was, is] = [compared?.before.classes ?? [], compared?.after.classes ?? []];
   const head = tableHead([t("compare.class"), t("matrix.before"), t("matrix.after")]);
   /** @param {{name: string, logit: number, probability: number}} parts */

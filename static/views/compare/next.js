@@ -123,7 +123,7 @@ function movedOf(trace, state, query) {
 /** @typedef {{row: number, token: Token, before: number, after: number}} NextChange */
 
 /** How likely the actual next token of each position is in both runs, over the whole vocabulary. @param {ModelTrace} trace @param {State} state @returns {NextChange[]} */
-export function nextChanges(trace, state) {
+function nextChanges(trace, state) {
   const written = /** @type {Side} */ (trace.written);
   const { before, after } = /** @type {Compared} */ (trace.compared);
   const aligned = comparisonOf(state, trace.model).sides[written.side];

@@ -32,7 +32,7 @@ import { costFormula, costOf, count, filledOf, formName, megabytes } from "./cou
 const nothing = () => ({ start: null, points: [], model: null, running: false, error: null });
 
 /** @param {() => void} onChange  there is something new */
-export function createMeasuring(onChange) {
+function createMeasuring(onChange) {
   let control = new AbortController();
   let measured = nothing();
 

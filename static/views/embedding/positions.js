@@ -23,7 +23,7 @@ import { diagonal, gapToFormula, positionAngle, sharedScales, sinusoid } from ".
 // Texts about a position table: its formula, one of its rows, the similarity of two rows.
 
 /** @param {Positions["kind"]} kind @param {number} dModel */
-export function positionFormula(kind, dModel) {
+function positionFormula(kind, dModel) {
   const name = (/** @type {Node[]} */ index) => sub(mi("P"), row(mi("pos"), mo(","), ...index));
   if (kind === "sinusoidal")
     return [wave(name([mn(2), mi("i")]), "sin", dModel), wave(name([mn(2), mi("i"), mo("+"), mn(1)]), "cos", dModel)];
@@ -42,7 +42,7 @@ function wave(name, fn, dModel) {
  * The chosen number; for a sinusoid, with its formula filled in beside the table's number.
  * @param {Positions} found @param {FetchedTrace} trace @param {{row: number, col: number}} at
  */
-export function rowWords({ kind, table, trained }, trace, { row: pos, col }) {
+function rowWords({ kind, table, trained }, trace, { row: pos, col }) {
   const [, dModel] = table.shape;
   const own = table.data[pos * dModel + col];
   const value = (/** @type {string|number} */ one) => h("b", { class: "mono" }, one);
@@ -84,7 +84,7 @@ function whoIsAt({ model, queries: { positionIds, real } }, pos, trained) {
 }
 
 /** Whether the whole table equals the formula. @param {Positions} found */
-export function tableWords({ kind, table }) {
+function tableWords({ kind, table }) {
   if (kind !== "sinusoidal") return "";
   const gap = gapToFormula(table);
   const key = gap <= 1e-5 ? "embedding.table_agrees" : "embedding.table_differs";
@@ -92,7 +92,7 @@ export function tableWords({ kind, table }) {
 }
 
 /** The similarity of neighbouring and of distant rows; for a sinusoid, also that only the distance counts. @param {Positions} found */
-export function similarityWords({ kind, similarity, trained }) {
+function similarityWords({ kind, similarity, trained }) {
   const far = Math.max(1, Math.floor(trained / 2));
   const [near, apart] = [1, far].map((distance) => diagonal(similarity, distance));
   const words = [t("embedding.similarity_said", { near: number(near.mean, 3), far, apart: number(apart.mean, 3) })];

@@ -30,7 +30,7 @@ import { labelsOf } from "../query_key.js";
  * @param {HTMLElement} root @param {ModelTrace} trace
  * @param {{i: number, j: number}|null} pair  the newer pick is j @param {Actions} actions
  */
-export function drawPicks(root, trace, pair, actions) {
+function drawPicks(root, trace, pair, actions) {
   const { tokens, real } = trace.sides.source;
   const own = tokens.slice(movable(trace), real.end);
   replace(

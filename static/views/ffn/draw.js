@@ -44,7 +44,7 @@ const MANY = 8;
 const wordsOf = (what, { activation }) => `ffn.${what}_${activationOf(activation).silences ? "about" : "above"}`;
 
 /** @param {Part} place @param {ModelTrace} trace @param {Shown} shown @param {(patch: Patch) => void} choose */
-export function drawUnitsOf(place, trace, { post, query, unit, n, ffn }, choose) {
+function drawUnitsOf(place, trace, { post, query, unit, n, ffn }, choose) {
   /** @type {Float32Array} */
   const row = rowIn(post, query);
   const found = strongest(row, MANY);
@@ -64,7 +64,7 @@ export function drawUnitsOf(place, trace, { post, query, unit, n, ffn }, choose)
 }
 
 /** @param {Part} place @param {ModelTrace} trace @param {Shown} shown @param {(patch: Patch) => void} choose */
-export function drawTokensOf(place, trace, { post, query, unit, n, ffn }, choose) {
+function drawTokensOf(place, trace, { post, query, unit, n, ffn }, choose) {
   const { tokens, real } = trace.queries;
   const column = tokens.map((_, row) => (inside(real, row) ? post.data[row * n + unit] : 0));
   const found = strongest(column, MANY);
@@ -230,7 +230,7 @@ function stageOf({ step, matrix, scale, order, n, d, before }, trace) {
 }
 
 /** After − before; without a run before, as it is. @template {Floats} T @param {T} after @param {{data: ArrayLike<number>}|null} before @returns {T} */
-export const changeOf = (after, before) =>
+const changeOf = (after, before) =>
   before ? { ...after, data: after.data.map((value, i) => value - before.data[i]) } : after;
 
 const counting = (/** @type {number} */ n) => Array.from({ length: n }, (_, i) => i);

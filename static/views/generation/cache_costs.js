@@ -79,7 +79,7 @@ const decadesOf = ({ low, high }) => ({
  * @param {{model: Model, source: number, last: number, steps: Cache[], readings: CacheReading[]}} of
  * @returns {CostChart["lines"]}
  */
-export function costLines(shows, { model, source, last, steps, readings }) {
+function costLines(shows, { model, source, last, steps, readings }) {
   const lengths = [
     ...new Set(Array.from({ length: PLACES }, (_, i) => Math.max(1, Math.round((last * i) / (PLACES - 1))))),
   ];

@@ -26,7 +26,7 @@ const WARMEST = 10;
 /** @typedef {{writing: Writing, texts: Written[][]}} Both  of what the texts go on from */
 
 /** How many tokens two texts share. @param {Written[][]} texts */
-export const commonLength = ([a, b]) => sharedLength(...idsOf([a, b]));
+const commonLength = ([a, b]) => sharedLength(...idsOf([a, b]));
 
 /** @param {Written[][]} texts @returns {[number[], number[]]} */
 const idsOf = (texts) => /** @type {[number[], number[]]} */ (texts.map((text) => text.map(({ token }) => token.id)));

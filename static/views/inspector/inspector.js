@@ -32,7 +32,7 @@ const writesWords = (state, model) =>
   attentionOf(model, state.attention).stack === model.description.logits.stack;
 
 /** @type {Object<string, Explanation>} */
-export const EXPLANATIONS = {
+const EXPLANATIONS = {
   weight: {
     gives: "attention",
     roles: ["q", "k", "v", "scores", "mask", "pattern"],

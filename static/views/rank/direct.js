@@ -97,7 +97,7 @@ const nameOf = ({ classes, tokens }, id) =>
   classes.length ? className(classes[id]) : labelName(tokenLabel(tokens[id]));
 
 /** @param {Term[]} terms @param {string} part */
-export const totalOf = (terms, part) => terms.reduce((sum, one) => sum + (one.part === part ? one.value : 0), 0);
+const totalOf = (terms, part) => terms.reduce((sum, one) => sum + (one.part === part ? one.value : 0), 0);
 
 /**
  * The terms of one attention, layers × heads; the last attention of the stack also has a column for its FFNs.

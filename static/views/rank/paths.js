@@ -63,7 +63,7 @@ const receives = (attention, role) =>
   has(attention, role) && ["head", "kv_head"].includes(attention.roles[role].dims.split(" ")[0]);
 
 /** What sees the patch here: as chosen, if the open attention has it. @param {ModelTrace} trace @param {State} state */
-export function seenBy({ attention }, state) {
+function seenBy({ attention }, state) {
   const { path } = rankState.of(state);
   return path === "rows" || path === "answer" || receives(attention, path) ? path : "rows";
 }

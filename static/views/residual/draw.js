@@ -41,7 +41,7 @@ import { drawStream } from "./stream.js";
 const COLUMNS = ["where", "in", "hat", "out", "kept", "gain", "bias"];
 
 /** @param {Part} place @param {ModelTrace} trace @param {InStream} at @param {Actions} actions */
-export function drawNorms(place, trace, { stack, stream, query, layer }, actions) {
+function drawNorms(place, trace, { stack, stream, query, layer }, actions) {
   const token = h("b", { class: "q mono" }, tokenName(trace.queries.tokens[query]));
   nameOfPart(place, phrase("residual.norms_title", { token }), t("residual.norms_about"));
   const head = tableHead(COLUMNS.map((name) => t(`residual.norm_${name}`)));

@@ -38,7 +38,7 @@ const alikePartsOf = perRoot((root) => {
 });
 
 /** @param {HTMLElement} place @param {ModelTrace} trace @param {State} _ @param {Actions} actions */
-export function drawAlike(place, trace, _, actions) {
+function drawAlike(place, trace, _, actions) {
   const { table, lengths } = alikePartsOf(place);
   const peers = peersOf(actions.models, /** @type {Known} */ (trace.model));
   const { tokens_seen: tokens } = trace.model.card;

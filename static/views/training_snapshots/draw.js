@@ -14,7 +14,7 @@ import { drawCurves, drawSnapshotFigures } from "./figures.js";
 // Where on the slider the page is, in words.
 
 /** @param {any} model */
-export function snapshotWords(model) {
+function snapshotWords(model) {
   const snapshot = snapshotsOf(model)[snapshotPlace(model)];
   if (!snapshot) return t("watched.at_end");
   const { step, tokens } = snapshot;
@@ -36,7 +36,7 @@ function heldOutText(snapshot) {
 const PAUSE_MS = 1200;
 
 /** @param {HTMLButtonElement} button */
-export function createPlay(button) {
+function createPlay(button) {
   let timer = 0;
   let playing = false;
   /** @type {{place: number, last: number, open: (place: number) => void}} */

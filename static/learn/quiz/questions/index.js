@@ -22,7 +22,7 @@ import { askAttention, askMask } from "./attention.js";
 const SHARES = [0.02, 0.3, 0.75];
 
 /** @type {Ask} */
-export function askUnits(trace, state) {
+function askUnits(trace, state) {
   if (trace.lacks("explain:units")) return null;
   const answer = trace.explained.units;
   if (!answer) return undefined;
@@ -68,7 +68,7 @@ const STAYS = 5e-4;
 const SURE = 0.98;
 
 /** @type {Ask} */
-export function askTemperature(trace, state, actions) {
+function askTemperature(trace, state, actions) {
   if (trace.lacks("prediction") || state.temperature === 0) return null;
   const row = rowOf(state, trace);
   const prediction = trace.predictions[row];
@@ -108,7 +108,7 @@ const short = (/** @type {number} */ value) => number(value, 3).replace(/\.?0+$/
 const RANKS = [0, 1, 3, 7];
 
 /** @type {Ask} */
-export function askNext(trace, state) {
+function askNext(trace, state) {
   // A translation on the page already shows which token was the most likely.
   if (trace.lacks("prediction") || (writesTarget(trace.model) && trace.targetFrom === "greedy")) return null;
   const row = rowOf(state, trace);
@@ -150,7 +150,7 @@ function saysOf({ model }, candidates, guessed) {
 // Which class does a classifier give the text?
 
 /** @type {Ask} */
-export function askClasses(trace) {
+function askClasses(trace) {
   const { classes } = trace;
   if (!classes || classes.length < 2) return null;
   const ranked = [...classes].sort((a, b) => b.probability - a.probability);

@@ -192,7 +192,7 @@ async function aboutOf(model, { pixels, hidden }) {
 const known = new Map();
 
 /** @param {string} model @returns {Promise<Example[]>} */
-export function fetchedOnce(model) {
+function fetchedOnce(model) {
   const asked = known.get(model) ?? api.pictures(model).then((answer) => answer.pictures);
   known.set(model, asked);
   asked.catch(() => known.delete(model)); // the next call tries again
@@ -200,4 +200,4 @@ export function fetchedOnce(model) {
 }
 
 /** Whether two pictures have the same pixels. @param {unknown} a @param {unknown} b */
-export const isSame = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b);
+const isSame = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b);

@@ -81,7 +81,7 @@ export function weightTerms(
  * @param {Matrix} pattern @param {Matrix} v  what each key
  *   passes on to this query @param {number} query @param {number} key
  */
-export function handedOver(pattern, v, query, key) {
+function handedOver(pattern, v, query, key) {
   const nKey = v.shape[0];
   const weights = pattern.data.subarray(query * nKey, (query + 1) * nKey);
   const part = Array.from(rowIn(v, key), (one) => weights[key] * one);

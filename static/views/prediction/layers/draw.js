@@ -115,7 +115,7 @@ function classGap({ top, probability }, classes) {
  * What the tokens themselves do before the first layer: a model with tied embeddings predicts the tokens themselves.
  * @param {Pick<Lens, "rows"|"top">} found @param {Pick<WritingTrace, "written"|"model">} trace
  */
-export function ownWords({ rows, top }, { written: { tokens }, model }) {
+function ownWords({ rows, top }, { written: { tokens }, model }) {
   const own = rows.filter((row, i) => top[0][i][0] === tokens[row].id).length;
   return own && tiesEmbeddings(model) ? t("lens.own", { own, n: rows.length }) : "";
 }
@@ -128,7 +128,7 @@ const classPartsOf = perRoot((root) => {
 });
 
 /** @param {HTMLElement} root @param {Lens} found @param {ModelTrace} trace */
-export function drawClassDepths(root, found, trace) {
+function drawClassDepths(root, found, trace) {
   const parts = classPartsOf(root);
   const labels = depthLabels(found.top.length);
   const classes = /** @type {string[]} */ (found.classes);
