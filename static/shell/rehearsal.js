@@ -6,6 +6,7 @@
 
 import { detailOf } from "../data/request.js";
 import { has, tapOf } from "../model/description.js";
+import { needsOfScores } from "../model/weight_arithmetic.js";
 import { h, together, whenIdle } from "../ui/dom.js";
 
 /**
@@ -56,6 +57,7 @@ const isPlain = ({ attention, file, pool, queries, keys }, state) =>
   pool === 1 &&
   !state.compare &&
   has(attention, "pattern") &&
+  needsOfScores(attention, state.layer).length === 0 && // what is learned about distances has shapes of its own
   Math.max(queries.tokens.length, keys.tokens.length) <= LONGEST;
 
 /**
