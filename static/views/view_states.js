@@ -19,8 +19,9 @@ export const generationState = viewState("generation", {
   pace: choice("normal", "slow", "fast"),
   beams: whole(4, 1, MOST_BEAMS),
   alpha: decimal(0.6, 0, 10),
-  cool: decimal(0.2, 0, 10), // the two temperatures that are written side by side
-  warm: decimal(1.2, 0, 10),
+  by: choice("temperature", "topK", "topP", "minP", "penalty"), // the setting of which two values are written side by side
+  cool: decimal(0.2, 0, 1000),
+  warm: decimal(1.2, 0, 1000),
 });
 
 /** Whether a step keeps keys and values, and which costs are drawn over the steps. */

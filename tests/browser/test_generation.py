@@ -394,17 +394,18 @@ def test_beams_go_on_from_the_text(page: "Page", text: str, checkpoint: "Checkpo
     expect(page.get_by_test_id("hypothesis").nth(1)).to_have_attribute("aria-pressed", "true")
 
 
-def test_two_temperatures_go_on_from_one_text(
-    page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
-) -> None:
-    texts = [model_steps(checkpoint, prompt, 5, temperature=temperature)[-1].ids for temperature in (0, 1.5)]
-    show(page, text, **{"generation.length": 5, "generation.cool": 0, "generation.warm": 1.5})
+def test_two_settings_go_on_from_one_text(page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]) -> None:
+    texts = [model_steps(checkpoint, prompt, 5, top_k=top_k)[-1].ids for top_k in (2, 50)]
+    show(page, text, **{"generation.length": 5})
+    page.get_by_test_id("two-by").select_option("topK")
+    for side, top_k in (("cool", "2"), ("warm", "50")):
+        page.get_by_test_id(f"two-{side}").fill(top_k)
     page.get_by_test_id("two-write").click()
     same = next((n for n, pair in enumerate(zip(*texts, strict=True)) if len(set(pair)) > 1), len(texts[0]))
     said = f"Tokens before they part: {same - len(prompt)}" if same < len(texts[0]) else "Both wrote the same."
     expect(page.get_by_test_id("two-said")).to_have_text(said)
-    for name, ids in zip(("cool", "warm"), texts, strict=True):
-        expect(page.get_by_test_id(f"two-take-{name}")).to_have_attribute("data-ids", ".".join(map(str, ids)))
+    for side, ids in zip(("cool", "warm"), texts, strict=True):
+        expect(page.get_by_test_id(f"two-take-{side}")).to_have_attribute("data-ids", ".".join(map(str, ids)))
     page.get_by_test_id("two-take-warm").click()
     settled(page, len(texts[1]))
     assert ids_of(page) == texts[1]

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { questionPlaces } from "../../static/learn/quiz/question.js";
 import { placed } from "../../static/shell/frame.js";
+import { twoOf } from "../../static/views/generation/two_settings.js";
 import { VIEWS } from "../../static/views/index.js";
 import { explainedBy } from "../../static/views/inspector/inspector.js";
 import { PANELS } from "../../static/views/panels.js";
@@ -86,4 +87,22 @@ test("an attention that adds to its scores is explained by its own equations", (
     ["attention", "av"].map((view) => explains(view, relative)),
     ["role", "role"],
   );
+});
+
+test("two values of one setting are written side by side, each within its bounds", () => {
+  /** @param {object} generation */
+  const two = (generation) => twoOf({ viewState: { generation } });
+  assert.deepEqual(two({}), {
+    by: "temperature",
+    values: [0.2, 1.2],
+    requests: [{ temperature: 0.2 }, { temperature: 1.2 }],
+  });
+  assert.deepEqual(two({ by: "topK", cool: 3, warm: 40 }).requests, [{ top_k: 3 }, { top_k: 40 }]);
+  assert.deepEqual(two({ by: "topK" }).values, [0, 1], "of a link that names the setting alone: whole numbers");
+  assert.deepEqual(two({ by: "topP", cool: 0, warm: 40 }).requests, [{ top_p: 0.01 }, { top_p: 1 }]);
+  assert.deepEqual(two({ by: "minP", cool: 0.1, warm: 0 }).requests, [{ min_p: 0.1 }, { min_p: 0 }]);
+  assert.deepEqual(two({ by: "penalty", cool: 1, warm: 2 }).requests, [
+    { repetition_penalty: 1 },
+    { repetition_penalty: 2 },
+  ]);
 });

@@ -45,7 +45,7 @@ export function createSampling(actions) {
 
 /** @param {Slider} field @param {Actions} actions */
 function slider({ name, low, high, step, special: [special, word] }, actions) {
-  const text = (/** @type {number} */ value) => (value === special ? t(word) : short(value));
+  const text = (/** @type {number} */ value) => (value === special ? t(word) : shortNumber(value));
   const readout = h("output", { class: "mono readout-short" });
   const input = h("input", {
     type: "range",
@@ -132,7 +132,7 @@ export function numberField({ low, high, step = 1, testid, set }) {
 }
 
 /** 0.8 → "0.8", 0.95 → "0.95", 20 → "20". @param {number} value */
-function short(value) {
+export function shortNumber(value) {
   return number(value, 2).replace(/\.?0+$/, "");
 }
 
