@@ -329,6 +329,15 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
     expect(page.get_by_test_id("cache-difference")).to_contain_text("Largest difference between their logits")
 
 
+def test_costs_that_are_not_counted_say_why(page: "Page") -> None:
+    page.goto(link({"text": "Once upon a time", "model": "mini-aft-simple", "drawer": "cache"}))
+    costs = page.locator(".cache-costs")
+    expect(costs.locator(".cache-legend")).to_have_text(
+        "Not counted: this mechanism is not made of QKᵀ and weighted values alone."
+    )
+    expect(costs.locator(".cache-chart-box")).to_be_hidden()
+
+
 def test_the_line_over_the_text_and_what_a_token_could_have_been(
     page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
 ) -> None:

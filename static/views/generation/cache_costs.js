@@ -6,7 +6,7 @@
 import { axisOf, charts, curvePath, gridOf, hereOf, linear } from "../../chart/curves/chart.js";
 import { writingRequest } from "../../data/request.js";
 import { measureCaching } from "../../data/streams.js";
-import { keyBytes, stepCost } from "../../model/kv_cache.js";
+import { cachedAttention, keyBytes, stepCost } from "../../model/kv_cache.js";
 import { segment } from "../../ui/controls.js";
 import { h, replace, setText, svg, update } from "../../ui/dom.js";
 import { byteSize, errorText, integer, significant } from "../../ui/format.js";
@@ -105,7 +105,9 @@ function costLines(shows, { model, source, last, steps, readings }) {
   }
   if (shows === "bytes")
     return [
-      { look: "with part", points: counted((n) => keyBytes(model, { tokens: n, source })) },
+      ...(cachedAttention(model) // what other mechanisms keep is not counted
+        ? [{ look: "with part", points: counted((n) => keyBytes(model, { tokens: n, source })) }]
+        : []),
       { look: "without", points: counted(() => 0) },
       taken(true, ({ bytes }) => bytes),
     ];
@@ -169,10 +171,12 @@ export function createCosts(actions, onChange) {
       shown.show(shows, (name) => actions.set(cacheState.patch({ shows: name })));
       const empty = lines.every(({ points }) => points.length === 0);
       const label = t(`cache.chart.${shows}`);
-      chart.hidden = legend.hidden = empty;
+      const uncounted = empty && shows === "multiply_adds";
+      chart.hidden = empty;
+      legend.hidden = empty && !uncounted;
       if (!empty)
         drawCostChart(chart, { label, last, at: ids.length, log: shows !== "bytes", word: WORDS[shows], lines });
-      replace(legend, legendOf(shows));
+      replace(legend, uncounted ? t("cache.not_counted") : legendOf(shows));
       setText(button, t(running ? "cache.stop" : "cache.measure"));
       update(button, { title: t("cache.measure_about") });
       button.onclick = () => (running ? measuring.stop() : measuring.begin(run));
