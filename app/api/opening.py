@@ -29,6 +29,7 @@ ANOTHER = {**REFUSALS[422], "description": "`opening_another`"}
 
 class OpenableResponse(BaseModel):
     allowed: bool = Field(description="Whether this client may open models.")
+    replicas: bool = Field(description="Whether nobody may, because the server runs with `--ray`.")
     folders: list[str] = Field(description="Folders of the models directory that are not open; empty if not allowed.")
 
 
@@ -55,8 +56,9 @@ async def openable(request: Request) -> OpenableResponse:
     """Whether this client may open models, and the folders that it may open."""
     state = state_of(request)
     if not (may_open(request, state.settings) and is_own_page(request)):
-        return OpenableResponse(allowed=False, folders=[])
-    return OpenableResponse(allowed=True, folders=await to_thread.run_sync(state.openings.folders))
+        return OpenableResponse(allowed=False, replicas=state.settings.ray, folders=[])
+    folders = await to_thread.run_sync(state.openings.folders)
+    return OpenableResponse(allowed=True, replicas=False, folders=folders)
 
 
 async def opened(request: OpenRequest, http: Request) -> AsyncIterator[AsyncGenerator[Event, None]]:

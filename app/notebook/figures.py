@@ -105,6 +105,10 @@ class Figure:
         return f"<chumoku figure: {self.view} of {self.trace.model.name}>"
 
 
+COMES = "…"
+"""The place of the next token."""
+
+
 class Drawing:
     """What a figure needs of its trace: weights, masks, labels, words."""
 
@@ -145,7 +149,11 @@ class Drawing:
 
     @property
     def rows(self) -> list[str]:
-        return self.labels(self.attention.queries)
+        """As on the page (static/model/written.js): in cross-attention with what each row writes, "START ⇒ 駅"."""
+        labels = self.labels(self.attention.queries)
+        if not (self.attention.queries == "target" and self.attention.keys != "target"):
+            return labels
+        return [f"{label} ⇒ {written}" for label, written in zip(labels, [*labels[1:], COMES], strict=True)]
 
     @property
     def columns(self) -> list[str]:

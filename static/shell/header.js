@@ -109,12 +109,8 @@ function languageLink([code, sign]) {
 
 const exporting = lazy(() => import("../export/exporter.js"));
 
-/** Whether this reader may open more models; a saved page has no server. */
-const mayOpen = () =>
-  openable().then(
-    ({ allowed }) => allowed,
-    () => false,
-  );
+/** Whether this reader may open more models, or why nobody may; a saved page has no server. */
+const mayOpen = () => openable().catch(() => ({ allowed: false, replicas: false }));
 
 /** @param {Context} context @returns {Draw} */
 export function createHeader(context) {

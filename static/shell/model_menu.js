@@ -148,8 +148,8 @@ function languagesOf(model) {
 /**
  * @param {HTMLElement} root
  * @param {{models: any[], problems: {name: string, reason: string}[], choose: (name: string) => void,
- *   opener?: {allowed: () => Promise<boolean>, show: () => unknown}}} options  `problems`: the models that are unavailable, greyed with
- *   their reason; `opener`: the last line opens more models, where that is allowed
+ *   opener?: {allowed: () => Promise<{allowed: boolean, replicas?: boolean}>, show: () => unknown}}} options  `problems`: the models that are unavailable, greyed with
+ *   their reason; `opener`: the last line opens more models, where that is allowed, or says that replicas cannot
  * @returns {(current: string|null, error: ApiError|null) => void} draw
  */
 export function createModelMenu(root, { models: loaded, problems, choose, opener }) {
@@ -225,14 +225,16 @@ export function createModelMenu(root, { models: loaded, problems, choose, opener
     }
   };
   const offer = async () => {
-    if (!(await opener?.allowed())) return;
+    const { allowed = false, replicas = false } = (await opener?.allowed()) ?? {};
+    if (!allowed && !replicas) return;
     const attrs = { role: "option", id: newId("model-more"), dataset: { testid: "open-model" } };
     more = h("li", attrs, h("span", { class: "name" }, t("opening.title")));
+    if (!allowed) putAside(more, t("opening.replicas"));
     build();
     if (!list.hidden) activate(active);
   };
   const take = (/** @type {number} */ index) => {
-    if (more && options[index] === more) {
+    if (more && options[index] === more && !isAside(more)) {
       toggle(false);
       opener?.show();
       return;

@@ -17,7 +17,7 @@ from PIL import Image
 
 import chumoku
 from chumoku.app.notebook.figure_parts import pooled
-from chumoku.app.notebook.figure_style import inches_of, marked, palette
+from chumoku.app.notebook.figure_style import inches_of, label_of, marked, palette
 from chumoku.app.page_files import STATIC
 from chumoku.model.attribution.summaries import rollout
 
@@ -194,6 +194,17 @@ def test_files_and_widths_that_are_none_are_refused(
     with pytest.raises(ValueError, match="no scores to draw 'scores'"):
         chumoku.show(torch.ones(1, 1, 1, 1), ["a"], "scores", static=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_of_cross_attention_say_what_they_write(translation: chumoku.Trace, tmp_path: Path) -> None:
+    """As on the page; rows of self-attention are the tokens that attend."""
+    written = [label_of(token) for token in translation.metadata["target_tokens"]]
+    labels = texts(svg(chumoku.show(translation, "weights", attention="cross", static=True), tmp_path))
+    assert f"{written[0]} ⇒ {written[1]}" in labels
+    assert f"{written[-1]} ⇒ …" in labels
+    alone = texts(svg(chumoku.show(translation, "weights", attention="decoder", static=True), tmp_path))
+    assert written[1] in alone
+    assert not any("⇒" in label for label in alone)
 
 
 def test_a_long_text_shows_the_largest_of_its_cells(tmp_path: Path) -> None:

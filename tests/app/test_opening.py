@@ -289,3 +289,11 @@ async def test_other_workers_see_what_one_has_opened(
         assert name in [model["name"] for model in (await third.get("/api/models")).json()["models"]]
         with opening.Openings(Library([], "", torch.device("cpu"), 0), Settings(workers=2)).turn("x"):
             error_of(await third.post("/api/open", json={"model": "ann/pickles"}), 409, "opening_another")
+
+
+async def test_replicas_open_no_models_and_the_page_learns_why(client: Client, hub: Hub) -> None:
+    async with client(ray=True, open_models=True) as one:
+        assert (await one.get("/api/open")).json() == {"allowed": False, "replicas": True, "folders": []}
+        error_of(await one.post("/api/open", json={"model": "little"}), 403, "may_not_open")
+    async with client(open_models=False) as one:
+        assert (await one.get("/api/open")).json() == {"allowed": False, "replicas": False, "folders": []}

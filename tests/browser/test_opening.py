@@ -64,3 +64,17 @@ def test_a_model_is_opened_from_the_page(page: "Page", hub: Hub, page_errors: li
     page.wait_for_selector('body[data-state="ready"]')
     expect(page.locator(".model-button .name")).to_have_text("small")
     expect(page.get_by_test_id("sentence")).to_have_value("The cat")
+
+
+def test_a_server_of_replicas_says_why_it_opens_none(page: "Page") -> None:
+    from chumoku.app.main import create_app
+    from chumoku.app.settings import Settings
+
+    with served(create_app(Settings(device="cpu", default_model="mini-softmax", ray=True))) as url:
+        page.goto(f"{url}/?model=mini-softmax")
+        page.locator(".model-button").click()
+        line = page.get_by_test_id("open-model")
+        expect(line).to_contain_text("Start it with --model FOLDER")
+        expect(line).to_have_attribute("aria-disabled", "true")
+        line.click(force=True)  # a greyed line
+        expect(page.get_by_test_id("open-dialog")).to_have_count(0)
