@@ -186,6 +186,13 @@ export const hasVocabulary = (model) =>
   attentionsOf(model).length === 1 &&
   ["q", "k", "v", "pattern"].every((role) => has(attentionsOf(model)[0], role));
 
+/** Whether its heads can be measured on tokens that repeat: they read the tokens that it predicts. @param {Model} model */
+export const readsRepeats = (model) =>
+  answersTokens(model) &&
+  !writesTarget(model) &&
+  model.description.max_seq_len >= 4 &&
+  attentionsOf(model).some((one) => one.queries === one.keys && has(one, "pattern"));
+
 /** Whether the logits are made with the table that its tokens come from. @param {Model} model */
 export const tiesEmbeddings = (model) => model.tie_embeddings === true && answersTokens(model);
 

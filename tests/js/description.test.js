@@ -12,6 +12,7 @@ import {
   overviewOf,
   parameterOf,
   predictsTokens,
+  readsRepeats,
   stackOf,
   sublayersOf,
   tapOf,
@@ -123,4 +124,12 @@ test("identities are looked up by their result", () => {
     gives: "scores",
   });
   assert.equal(identityOf(attentionOf(decoder), "q"), null);
+});
+
+test("heads are measured on repeated tokens where they read the tokens that the model predicts", () => {
+  assert.ok(readsRepeats(decoder));
+  assert.ok(!readsRepeats(translator), "a decoder also reads another sentence");
+  const without = structuredClone(decoder);
+  for (const attention of without.description.attentions) delete attention.roles.pattern;
+  assert.ok(!readsRepeats(without), "an RWKV");
 });

@@ -1,7 +1,7 @@
 /** Labels of heads on this sentence: marks in the overview, and the rule of the open head's label. */
 
 import { changesOf, isExact } from "../../model/compare/measure.js";
-import { can, showsMeans } from "../../model/description.js";
+import { can, readsRepeats, showsMeans } from "../../model/description.js";
 import { shareWords } from "../../ui/compare_words.js";
 import { h, keepingFocus, perRoot, replace, shareCell } from "../../ui/dom.js";
 import { number, percent } from "../../ui/format.js";
@@ -93,7 +93,7 @@ export default {
   frame: { place: "drawer", className: "panel labels", title: "labels.title", tool: true },
   has: (model) => can(model, "heads"),
   needs: ["explain:heads"],
-  also: () => ["explain:induction"],
+  also: (_, model) => (readsRepeats(model) ? ["explain:induction"] : []),
   draw(root, trace, state, actions) {
     const { heads, rules } = /** @type {{heads: Labelled[], rules: Rules}} */ (trace.explained.heads);
     const parts = elementsOf(root);
