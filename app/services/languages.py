@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from chumoku.model.traceable import About
+from chumoku.model.traceable import About, TraceableTokenizer
 
 
 class Spoken(NamedTuple):
@@ -26,6 +27,8 @@ LANGUAGE_OF = {JAPANESE: "ja", LATIN: "en"}
 """Scripts of our models' languages; any other script is named itself: `cyrillic`, `hangul`."""
 SCRIPT_OF = {"ja": JAPANESE} | dict.fromkeys(("en", "de", "es", "fr", "it", "nl", "pt", "sv", "pl", "tr", "vi"), LATIN)
 MOSTLY = 2 / 3
+CODE = re.compile(r"__[a-z]{2,3}__|[a-z]{2,3}_([A-Z]{2}|[A-Z][a-z]{3})")
+"""A token that names a language: `__en__` of M2M-100, `en_XX` of mBART, `eng_Latn` of NLLB."""
 ENOUGH = 2_000
 """The number of letters to check: the beginning of a long text is enough."""
 
@@ -89,3 +92,15 @@ def notes(about: About, text: str, loaded: Languages) -> list[dict[str, Any]]:
     return [
         {"code": "untrained_language", "language": language, "trained": trained, "models": models, "writers": writers}
     ]
+
+
+def codes(tokenizer: TraceableTokenizer, ids: Sequence[int], target: Sequence[int] | None) -> list[dict[str, Any]]:
+    """`language_codes` of a translator whose tokenizer has such tokens: the one around the source `ids`, and the one
+    that begins the `target`, at its START or after it. None where no code is."""
+    names: Mapping[str, int] = getattr(tokenizer, "special_names", {})  # a tokenizer without them has no codes
+    of = {id: name for name, id in names.items() if CODE.fullmatch(name)}
+    if target is None or not of:
+        return []
+    read = next((of[id] for id in (ids[0], ids[-1]) if id in of), None)
+    begun = next((of[id] for id in target[:2] if id in of), None)
+    return [{"code": "language_codes", "source": read, "target": begun}]

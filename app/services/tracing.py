@@ -16,7 +16,7 @@ from chumoku.app.api.run import RunRequest
 from chumoku.app.errors import AppError, check_index, inside, unknown_name
 from chumoku.app.services import pairs, sizes, tokens, wire
 from chumoku.app.services.capabilities import check_tokens
-from chumoku.app.services.languages import Languages, notes
+from chumoku.app.services.languages import Languages, codes, notes
 from chumoku.app.services.memory_budget import Reserve, unlimited
 from chumoku.app.services.plan import Origin, RunPlan, plan_run
 from chumoku.app.services.predictions import check_positions, classes, predict
@@ -68,7 +68,8 @@ def answer(
     }
     of_text = tokens.notes(traceable, request, len(plan.padded))
     of_types = pairs.notes(plan.read, before_first(plan))
-    about["notes"] = [*of_text, *of_types, *notes(traceable.about, about["text"], loaded)]
+    of_codes = codes(traceable.tokenizer, plan.run.ids, plan.run.target)
+    about["notes"] = [*of_text, *of_types, *of_codes, *notes(traceable.about, about["text"], loaded)]
     body = wire.ENCODERS[request.format](arrays, about)
     return Answer(body, len(traced.ids), seconds, perf_counter() - start - seconds)
 

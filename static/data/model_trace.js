@@ -53,8 +53,8 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {number} nCharacters  of the source
  * @property {boolean} causal  the causal mask of the stack that predicts, as this was traced
  * @property {{name: string, logit: number, probability: number}[]|null} classes  of an encoder-only model
- * @property {{code: string, language: string, trained: string[], models: string[], writers?: string[], n_tokens?: number, n_read?: number, names?: string[], read?: boolean, second?: number}[]} notes
- *   `writers`: not in older files; the last two, and none of the others: of "windowed"; `n_tokens` alone: of "lacking"; `names`, `read`: of "special"; `second`: of "token_types"
+ * @property {{code: string, language: string, trained: string[], models: string[], writers?: string[], n_tokens?: number, n_read?: number, names?: string[], read?: boolean, second?: number, source?: string|null, target?: string|null}[]} notes
+ *   `writers`: not in older files; the last two, and none of the others: of "windowed"; `n_tokens` alone: of "lacking"; `names`, `read`: of "special"; `second`: of "token_types"; `source`, `target`: of "language_codes"
  * @property {Intervention[]} [interventions]  of its run
  * @property {number} nLayer  of the open attention
  * @property {number} nHead

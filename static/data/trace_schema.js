@@ -245,6 +245,7 @@ const NOTES = {
   lacking: object({ n_tokens: whole(1) }),
   special: object({ names: NAMES, read: flag }),
   token_types: object({ second: whole() }),
+  language_codes: object({ source: orNull(NAME), target: orNull(NAME) }),
 };
 /** @type {Check} */
 const note = (value, at) => (NOTES[value?.code] ?? UNTRAINED)(value, at);

@@ -62,6 +62,7 @@ const button = (testid, text, click) =>
 function wordsOf(note, trace, { read: readAs, ...ways }) {
   if (note.code === "special") return specialWords(note, readAs);
   if (note.code === "token_types") return t("note.token_types", { second: note.second ?? 0 });
+  if (note.code === "language_codes") return codeWords(note);
   if (note.code === "lacking") return t("note.lacking", { n: number(note.n_tokens ?? 0, 0) });
   if (note.code !== "windowed") return languageWords(note, trace, ways);
   const [n, read] = [note.n_tokens ?? 0, note.n_read ?? 0].map((one) => number(one, 0));
@@ -73,6 +74,16 @@ function specialWords({ names = [], read = false }, readAs) {
   const spelt = names.map((name, i) => [i > 0 && t("compare.comma"), h("code", { translate: "no" }, name)]);
   const said = phrase(read ? "note.special_read" : "note.special_text", { names: h("span", null, spelt) });
   return [said, " ", button("note-special", t(read ? "note.read_text" : "note.read_special"), () => readAs(!read))];
+}
+
+/** The languages that a translator was told: of the text, and of what it writes. @param {{source?: string|null, target?: string|null}} codes  `en_XX`, `__en__` or `eng_Latn` */
+export function codeWords({ source, target }) {
+  const vars = (/** @type {string} */ code) => ({
+    code,
+    language: languageName(code.match(/[a-z]{2,3}/)?.[0] ?? code),
+  });
+  const read = source ? [t("note.read_as", vars(source))] : [];
+  return [...read, target ? t("note.begins_with", vars(target)) : t("note.begins_without")];
 }
 
 /** The text's language, which the model does not read. @param {ModelTrace["notes"][number]} note @param {ModelTrace} trace @param {{open: (model: string) => void, wayTo: (name: string) => Way|null}} ways */

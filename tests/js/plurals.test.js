@@ -1,14 +1,17 @@
-/** Singulars in the catalogue (static/ui/i18n.js), and a token's name in a sentence (static/model/labels.js). */
+/** Singulars in the catalogue (static/ui/i18n.js), a token's name in a sentence (static/model/labels.js), and the languages of codes (static/shell/notes.js). */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { tokenName } from "../../static/model/labels.js";
+import { codeWords } from "../../static/shell/notes.js";
 import { errorText } from "../../static/ui/format.js";
 import { forPointer, forTheme, keyFor, phrase, t } from "../../static/ui/i18n.js";
 import { testWith } from "./words.js";
 
 const test = testWith({
   ...{ tokens: "{n} tokens", "tokens.one": "1 token", keys: "{n} keys" },
+  ...{ "note.read_as": "read as {language} ({code})", "note.begins_without": "begins without" },
+  ...{ "note.begins_with": "begins with {code} ({language})" },
   ...{ read: "this sentence: {n}", "read.picture": "this picture: {n}" },
   ...{
     "error.away": "Retrying in {seconds} s.",
@@ -92,4 +95,11 @@ test("no text of the page says darker of what is brighter on dark paper", () => 
     .map((text) => forTheme(text, true).replace("darker: nearer to zero", ""))
     .filter((text) => wrong.test(text));
   assert.deepEqual(left, []);
+});
+
+test("a note names the languages of a translator's codes, in the three ways that families spell them", () => {
+  const both = codeWords({ source: "en_XX", target: "ja_XX" });
+  assert.deepEqual(both, ["read as English (en_XX)", "begins with ja_XX (Japanese)"]);
+  assert.deepEqual(codeWords({ source: "zho_Hans", target: null }), ["read as Chinese (zho_Hans)", "begins without"]);
+  assert.deepEqual(codeWords({ source: null, target: "__de__" }), ["begins with __de__ (German)"]);
 });
