@@ -314,6 +314,12 @@ def hand_in(teacher: "Page", pupils: list["Page"]) -> None:
     for pupil in pupils:
         expect(pupil.locator(".tok", has_text="green")).to_be_visible()
         expect(pupil.get_by_test_id("room-status")).to_contain_text("This is Pupil 0’s.")
+    back = teacher.get_by_test_id("room-to-lesson")
+    expect(back).to_have_text("Back to the lesson (step 2)")
+    back.click()
+    for page in (teacher, first):
+        expect(page.locator(".lesson h1")).to_have_text("The model reads tokens, not words")
+    expect(back).to_be_hidden()
 
 
 def leave(teacher: "Page", pupils: list["Page"]) -> None:

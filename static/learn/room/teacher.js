@@ -14,6 +14,7 @@ import { createWall, handedInWords } from "./wall.js";
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Taught } from "../../data/rooms.js"
  * @import { Context } from "../../page.js"
+ * @import { State } from "../../state/store.js"
  * @import { Part, Seat } from "./room.js"
  */
 
@@ -24,6 +25,8 @@ export function createTeacher(context, seat) {
   const leading = createLeading(context, say);
   /** @type {Taught|null} */
   let room = null;
+  /** The step of the lesson that a pupil's sentence took the place of. @type {Pick<State, "lesson"|"lessonStep">|null} */
+  let left = null;
 
   // The bar.
   const code = h("b", { class: "room-code", translate: "no", dataset: { testid: "room-code" } });
@@ -31,6 +34,11 @@ export function createTeacher(context, seat) {
   const recall = button("room-recall", "", t("room.recall"), () => say({ kind: "recall" }));
   const more = button("room-open", "", t("room.open"), () => toggle());
   const acts = h("span", { class: "room-acts" });
+  const toLesson = button("room-to-lesson", "primary", "", () => {
+    const step = left;
+    left = null;
+    actions.set(step ?? {});
+  });
   const seen = button("room-see-turn", "", "", () => toggle(true, turn));
   const wide = button("room-project", "quiet", t("room.project"), () => project());
   const bar = h(
@@ -40,6 +48,7 @@ export function createTeacher(context, seat) {
     people,
     recall,
     acts,
+    toLesson,
     seen,
     h("span", { class: "grow" }),
     wide,
@@ -143,6 +152,8 @@ export function createTeacher(context, seat) {
   /** @param {{id: number, link: string}} sentence */
   function showSentence({ id, link }) {
     say({ kind: "recall" }); // in a turn, all are exploring
+    const { lesson, lessonStep } = actions.get();
+    if (lesson !== null) left = { lesson, lessonStep };
     address.open(link);
     leading.show(actions.get(), id);
     toggle(false);
@@ -228,6 +239,8 @@ export function createTeacher(context, seat) {
       asking.follow(state);
       begin(state.lesson !== null);
       update(lead, { hidden: state.lesson !== null });
+      update(toLesson, { hidden: !left || state.lesson !== null });
+      if (left) setText(toLesson, t("room.to_lesson", { i: left.lessonStep }));
     },
     draw(now, state) {
       asking.draw(now);
