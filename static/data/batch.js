@@ -5,11 +5,13 @@
 
 import { answeringStack, attentionOf, overviewOf } from "../model/description.js";
 import { partOf } from "../model/taps.js";
+import { runOf } from "../state/run.js";
 import { trace as ask } from "./api.js";
 import { createLru, retrying } from "./ask.js";
 
 /**
  * @import { Token } from "../model/labels.js"
+ * @import { Run as FullRun, RunState } from "../state/run.js"
  * @import { Decoded, Tensor } from "./wire.js"
  */
 
@@ -20,13 +22,16 @@ export const SAME = 1e-5;
 const answers = createLru(12);
 
 /**
- * @typedef {{text?: string, token_ids?: number[]}} Sentence
+ * @typedef {FullRun["input"]} Sentence
  * @typedef {{name: string, logit: number, probability: number}[]} Classes
  * @typedef {{classes: Classes, gaps: Gaps|null}} Run
  * @typedef {{classes: number, state: number, pattern: number, largest: number}} Gaps  to the single run, over its own tokens
  * @typedef {{tokens: Token[], pads: number, alone: Run, masked: Run|null, unmasked: Run|null}} Member
  *   `masked`, `unmasked`: null where the sentence needs no PAD
  */
+
+/** The two sentences of a batch: what the page shows, both texts of a pair too, and a second one. @param {RunState} state @param {string} second @returns {Sentence[]} */
+export const sentencesOf = (state, second) => [runOf(state).input, { text: second }];
 
 /**
  * @param {any} model  a line of /api/models
@@ -40,7 +45,7 @@ export async function runBatch(model, sentences, causal) {
   /** @param {Sentence} sentence @param {boolean} padding */
   const run = (sentence, padding, count = 0) => {
     const pad = count ? { pad: { count, side: "right", follow: true } } : {};
-    return once({ model: model.name, ...sentence, masks: { causal, padding }, ...pad, want, dtype: "float32" });
+    return once({ model: model.name, input: sentence, masks: { causal, padding }, ...pad, want, dtype: "float32" });
   };
   const alone = await Promise.all(sentences.map((sentence) => run(sentence, true)));
   const length = Math.max(...alone.map(({ meta }) => meta.tokens.length));

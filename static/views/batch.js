@@ -1,6 +1,6 @@
 /** Two sentences of different length in one batch: what the padding mask is for, with the model's own numbers. */
 
-import { runBatch, SAME } from "../data/batch.js";
+import { runBatch, SAME, sentencesOf } from "../data/batch.js";
 import { inside } from "../model/sides.js";
 import { h, newId, perRoot, replace, scrolling, setText, tableHead } from "../ui/dom.js";
 import { errorText, percent, power } from "../ui/format.js";
@@ -146,11 +146,11 @@ export function draw(root, trace, state, actions) {
   parts.actions = actions;
   const second = batchState.of(state).text;
   if (document.activeElement !== parts.input) parts.input.value = second;
-  const first = state.ids ? { token_ids: state.ids } : { text: state.text };
-  const asked = JSON.stringify([trace.model.name, first, second, state.causal]);
+  const sentences = sentencesOf(state, second);
+  const asked = JSON.stringify([trace.model.name, sentences, state.causal]);
   if (asked === parts.asked) return;
   parts.asked = asked;
-  if (second.trim()) return void load(parts, trace.model, [first, { text: second }], state.causal);
+  if (second.trim()) return void load(parts, trace.model, sentences, state.causal);
   parts.turn++;
   parts.box.hidden = true;
   setText(parts.said, t("batch.empty"));

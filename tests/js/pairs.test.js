@@ -1,7 +1,9 @@
-/** Two texts that are read together: the parts of their matrix, and what is chosen in them. */
+/** Two texts that are read together: the parts of their matrix, what is chosen in them, and their batch. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { runBatch, sentencesOf } from "../../static/data/batch.js";
 import { sidesOf } from "../../static/model/sides.js";
 import { spotOf } from "../../static/river/words/spots.js";
 import { DEFAULTS } from "../../static/state/store.js";
@@ -84,4 +86,26 @@ test("the words about where a token begins name its token type, if the model add
   assert.equal(spot({ token_types: {} }), 1);
   assert.equal(spot({ token_types: {} }, { ...source, tokenTypes: null }), 0, "one text");
   assert.equal(spot({}), null);
+});
+
+test("a batch reads both texts of a pair, and ids with their token types", async () => {
+  const { encoder } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
+  const inputs = /** @type {any[]} */ ([]);
+  const { fetch } = globalThis;
+  globalThis.fetch = async (_, options) => {
+    inputs.push(JSON.parse(/** @type {any} */ (options).body).input);
+    return Response.json({ error: { code: "cannot", message: "" } }, { status: 400 });
+  };
+  try {
+    const ids = { ids: [1, 7, 2, 8, 2], tokenTypes: [0, 0, 0, 1, 1] };
+    for (const state of [{ text: "a", pair: "b" }, ids]) {
+      const sentences = sentencesOf({ ...DEFAULTS, ...state }, "longer");
+      await assert.rejects(runBatch({ name: "bert", ...encoder }, sentences, null));
+    }
+  } finally {
+    globalThis.fetch = fetch;
+  }
+  const second = { text: "longer" };
+  const typed = { token_ids: [1, 7, 2, 8, 2], token_type_ids: [0, 0, 0, 1, 1] };
+  assert.deepEqual(inputs, [{ text: "a", pair: "b" }, second, typed, second]);
 });
