@@ -281,9 +281,13 @@ def lead_a_lesson(teacher: "Page", pupils: list["Page"]) -> None:
     first.get_by_test_id("room-option").nth(2).click()
     expect(teacher.get_by_test_id("room-voted")).to_have_text("1 of 8 have voted.")
     expect(first.get_by_test_id("lesson-answer")).to_be_empty()
+    look_at_the_votes(teacher)
     teacher.reload()
     expect(teacher.get_by_test_id("room-reveal")).to_have_text("Show the answer")  # it is still the model that answers
+    held = teacher.locator(".lesson-question")
+    expect(held).to_have_attribute("inert", "")  # a click on an option there would show the answer
     teacher.get_by_test_id("room-reveal").click()
+    expect(held).not_to_have_attribute("inert", "")
     for page in (teacher, first):
         expect(page.get_by_test_id("lesson-answer")).to_contain_text("ball")
     expect(first.get_by_test_id("room-says")).to_contain_text("ball")
@@ -293,6 +297,26 @@ def lead_a_lesson(teacher: "Page", pupils: list["Page"]) -> None:
     expect(first.get_by_test_id("room-card")).to_be_hidden()
     expect(first.locator(".lesson h1")).to_have_text("The model reads tokens, not words")
     expect(first.get_by_test_id("room-status")).to_have_text("You are following the teacher.")
+
+
+def look_at_the_votes(teacher: "Page") -> None:
+    """In the drawer; on the projector, neither they nor the notes nor an empty heading are to be seen."""
+    side, question = teacher.get_by_test_id("room-side"), teacher.locator(".room-side > .room-question")
+    notes, turn = teacher.get_by_test_id("room-notes"), teacher.locator(".room-side > .room-turn")
+    teacher.get_by_test_id("room-see-votes").click()
+    expect(question.locator('[data-n="1"]')).to_be_visible()
+    expect(notes).to_be_visible()
+    expect(turn).to_be_visible()
+    teacher.get_by_test_id("room-project").click()
+    expect(side).to_be_hidden()
+    expect(teacher.get_by_test_id("room-see-votes")).to_be_hidden()
+    teacher.get_by_test_id("room-open").click()
+    expect(side).to_be_visible()
+    for one in (question, notes, turn):
+        expect(one).to_be_hidden()
+    teacher.get_by_test_id("room-open").click()
+    teacher.get_by_test_id("room-project").click()
+    expect(teacher.get_by_test_id("room-see-votes")).to_be_visible()
 
 
 def hand_in(teacher: "Page", pupils: list["Page"]) -> None:

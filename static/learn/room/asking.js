@@ -1,7 +1,7 @@
 /** The teacher's question: what can be asked now, the votes as they come, and the answer. */
 
 import { buildFold, button } from "../../ui/controls.js";
-import { h, keepingFocus, newId, replace } from "../../ui/dom.js";
+import { h, keepingFocus, newId, replace, update } from "../../ui/dom.js";
 import { language, t } from "../../ui/i18n.js";
 import { revealAnswer } from "../lesson/step.js";
 import { lessonNotes, ownQuestion, preparedQuestions, saidHere, YES_NO } from "./questions.js";
@@ -55,6 +55,12 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
     drawn.acts = inBar;
   }
 
+  /** While the class votes, a click on the lesson's own options would show the answer on the class's screen. */
+  function holdLesson(open_ = isVoting()) {
+    for (const one of frame.root.querySelectorAll(".lesson-question")) update(one, { inert: open_ });
+  }
+  const isVoting = () => Boolean(room?.question && !room.question.revealed);
+
   /** The bar leads through a question, so that a class is led with the drawer closed. */
   function askAct() {
     if (offers.length === 0) return null;
@@ -67,6 +73,8 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
     if (current.revealed) return button("room-done", "primary", t("room.done"), done);
     return [
       h("span", { role: "status", dataset: { testid: "room-voted" } }, votedWords(current, here)),
+      current.counts?.flat().some(Boolean) &&
+        button("room-see-votes", "quiet room-see-votes", t("room.see_votes"), open),
       current.round === 1 && button("room-again", "", t("room.again"), () => say({ kind: "again" })),
       button("room-reveal", "primary", t(put ? "room.reveal" : "room.reveal_counts"), reveal),
       button("room-done", "quiet", t("room.withdraw"), done),
@@ -182,7 +190,8 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
     /** @param {Taught} now */
     show(now) {
       room = now;
-      frame.root.classList.toggle("room-asks", now.question !== null && !now.question.revealed);
+      frame.root.classList.toggle("room-asks", isVoting());
+      holdLesson();
       screen.hidden = now.question === null;
       if (now.question) drawVote(screen, now.question.revealed ? now.question : { ...now.question, counts: null });
       draw();
@@ -194,14 +203,19 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
         askedAt = at;
         done();
       }
+      holdLesson();
       offer();
     },
     /** @param {ModelTrace|null} now */
     draw(now) {
+      holdLesson();
       trace = now;
       offer();
     },
-    stop: () => frame.root.classList.remove("room-asks"),
+    stop() {
+      frame.root.classList.remove("room-asks");
+      holdLesson(false);
+    },
   };
 }
 

@@ -125,6 +125,7 @@ export function createTeacher(context, seat) {
   /** The view for a projector: css/room.css hides all but the picture. */
   function project(on = !frame.root.classList.contains("room-projects")) {
     if (on === frame.root.classList.contains("room-projects")) return;
+    if (on && !side.hidden) toggle(false);
     frame.root.classList.toggle("room-projects", on);
     update(wide, { "aria-pressed": on });
     setText(wide, t(on ? "room.project_end" : "room.project"));
