@@ -1,12 +1,14 @@
-"""Several processes on one port: killed ones are replaced, their counts stay, and all stop together."""
+"""Several processes on one port: killed ones are replaced, their counts stay, all have the models that one opens, and
+all stop together."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -28,18 +30,24 @@ def pair(tmp_path: Path) -> Iterator[Victim]:
 
 def workers_of(victim: Victim) -> set[int]:
     pid = victim.process.pid
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return {int(one) for one in children if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()}
+    found = set()
+    for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        with suppress(FileNotFoundError, ProcessLookupError):  # one that was killed may vanish meanwhile
+            if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes():
+                found.add(int(one))
+    return found
 
 
-def trace(victim: Victim) -> int:
+def trace(victim: Victim, **more: str) -> int:
     """On a connection of its own, for whichever worker takes it."""
-    return httpx.post(f"{victim.url}/api/trace", json={"text": "a b"}, timeout=60).status_code
+    return httpx.post(f"{victim.url}/api/trace", json={"text": "a b", **more}, timeout=60).status_code
 
 
-def test_a_killed_worker_is_replaced_and_a_stop_ends_all(pair: Victim) -> None:
-    """A kill affects nobody else; a stop ends streams with an event. (One test: workers import torch for seconds.)"""
+def test_a_killed_worker_is_replaced_and_a_stop_ends_all(pair: Victim, tmp_path: Path) -> None:
+    """A kill affects nobody else; a model that one opens is there for each; a stop ends streams with an event. (One
+    test: workers import torch for seconds.)"""
     replaced(pair)
+    opened(pair, tmp_path)
     stopped(pair)
 
 
@@ -62,6 +70,34 @@ def replaced(pair: Victim) -> None:
     assert now > before - {victim}
     assert pair.metric(counted) == 8 + answered  # those of the dead one too
     assert pair.metric("chumoku_queue_places") == places  # those of the dead one not
+
+
+@contextmanager
+def paused(worker: int) -> Iterator[None]:
+    """It takes no connection meanwhile: another one does."""
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        deadline = time.monotonic() + 10
+        while Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        yield
+    finally:
+        os.kill(worker, signal.SIGCONT)
+
+
+def opened(pair: Victim, models_dir: Path) -> None:
+    """A model that is put into the models directory, opened by one worker, and asked for of each by itself."""
+    assert trace(pair, model="late") == 404
+    shutil.copytree(models_dir / "tiny", models_dir / "late")
+    assert httpx.get(f"{pair.url}/api/open").json()["folders"] == ["late"]
+    answer = httpx.post(f"{pair.url}/api/open", json={"model": "late"}, timeout=60)
+    assert [line for line in answer.text.splitlines() if line.startswith("event")] == ["event: opened", "event: done"]
+    for worker in workers_of(pair):
+        with paused(worker):
+            assert trace(pair, model="late") == 200
+            names = [model["name"] for model in httpx.get(f"{pair.url}/api/models").json()["models"]]
+            assert "late" in names
 
 
 def stopped(pair: Victim) -> None:
