@@ -128,6 +128,7 @@ class ResultQuestion(BaseModel):
     right: int | None
     says: str | None
     counts: list[list[int]]
+    withdrawn: bool = Field(description="It was closed before its answer or its votes were shown.")
 
 
 class ResultSentence(BaseModel):
@@ -142,6 +143,7 @@ class ResultTurn(BaseModel):
 
 
 class RoomResults(BaseModel):
+    opened: float = Field(description="When the room was opened, in seconds since 1970.")
     people: int
     questions: list[ResultQuestion]
     turns: list[ResultTurn]

@@ -19,8 +19,9 @@ import { events } from "./streams.js";
  * @typedef {Shared & {code: string, expires: number, wall_shown: boolean, members: Member[], sentences: Sentence[]}} Taught  for the teacher
  * @typedef {{name: string, explores: boolean, votes: Record<string, Record<string, number>>, sentences: Record<string, string>}} Own
  * @typedef {{kind: string, [field: string]: any}} Message
- * @typedef {{people: number, questions: {ask: string, options: string[], right: number|null, says: string|null, counts: number[][]}[],
- *   turns: {ask: string, sentences: {text: string, link: string, name: string|null}[]}[]}} Results
+ * @typedef {{opened: number, people: number,
+ *   questions: {ask: string, options: string[], right: number|null, says: string|null, counts: number[][], withdrawn: boolean}[],
+ *   turns: {ask: string, sentences: {text: string, link: string, name: string|null}[]}[]}} Results  `opened`: in seconds since 1970
  */
 
 /** @param {string} key @param {AbortSignal} [signal] */

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager
 from pathlib import Path
+from time import time
 from typing import Any
 
 import httpx
@@ -52,10 +53,13 @@ async def test_a_class_follows_votes_and_ends(families: AsyncClient) -> None:
     await post(families, pupil, kind="vote", question=question, round=1, choice=1)
     again = (await families.get("/api/room", headers=pupil)).json()
     assert again["own"]["votes"] == {str(question): {"1": 1}}
+    kept = {"ask": "Which?", "options": ["a", "b"], "right": None, "says": None, "counts": [[0, 1]]}
     results = (await families.get("/api/room/results", headers=teacher)).json()
-    assert results["questions"] == [
-        {"ask": "Which?", "options": ["a", "b"], "right": None, "says": None, "counts": [[0, 1]]}
-    ]
+    assert results["questions"] == [{**kept, "withdrawn": False}]  # it is still open
+    assert 0 <= time() - results["opened"] < 600
+    await post(families, teacher, kind="done")
+    results = (await families.get("/api/room/results", headers=teacher)).json()
+    assert results["questions"] == [{**kept, "withdrawn": True}]
     assert (await families.delete("/api/room", headers=teacher)).status_code == 200
     error_of(await families.get("/api/room", headers=pupil), 404, "room_over")
 

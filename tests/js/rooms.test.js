@@ -242,13 +242,28 @@ test("the file of results has what was typed as text, and no name by itself", ()
       [1, 2],
       [0, 3],
     ],
+    withdrawn: false,
   };
-  const results = { people: 3, questions: [question], turns: [{ ask: evil, sentences: [sentence] }] };
+  const results = { opened: 0, people: 3, questions: [question], turns: [{ ask: evil, sentences: [sentence] }] };
   const page = resultsPage(results, { date: new Date(0), origin: "http://a.example/" });
   assert.ok(!page.includes("<img"));
   assert.ok(!page.includes("<script"));
   assert.ok(page.includes("&#60;img src=x onerror=alert(1)&#62;"));
   for (const figure of ["1 (33", "2 (67", "0 (0", "3 (100"]) assert.ok(page.includes(figure), figure);
+});
+
+test("the file of results says when the class was, and which question was withdrawn", () => {
+  const question = { ask: "Which?", options: ["a", "b"], right: null, says: null, counts: [[1, 0]] };
+  const questions = [
+    { ...question, withdrawn: true },
+    { ...question, ask: "And now?", withdrawn: false },
+  ];
+  const results = { opened: new Date(2026, 4, 3, 10, 17).getTime() / 1000, people: 1, questions, turns: [] };
+  const page = resultsPage(results, { date: new Date(2026, 4, 3, 11, 28), origin: "http://a.example/" });
+  for (const time of ["10:17", "11:28"]) assert.ok(page.includes(time), time);
+  const [, first, second] = page.split("<section>");
+  assert.ok(first.includes(t("room.results_withdrawn")));
+  assert.ok(!second.includes(t("room.results_withdrawn")));
 });
 
 test("what was handed in is drawn as the whole model, with its edits", () => {

@@ -11,7 +11,7 @@ from time import time
 from typing import Any
 
 from chumoku.app.services.rooms.database import Database
-from chumoku.app.services.rooms.limits import PRESENT_SECONDS, only_teacher, room_over
+from chumoku.app.services.rooms.limits import HOURS, PRESENT_SECONDS, only_teacher, room_over
 from chumoku.app.services.rooms.store import Person, whose
 
 Json = dict[str, Any]
@@ -176,15 +176,20 @@ def results(database: Database, key: str, names: bool) -> Json:
         asked = connection.execute(find, (who.room,)).fetchall()
         turns = connection.execute("SELECT id, ask FROM turns WHERE room = ? ORDER BY id", (who.room,)).fetchall()
         (people,) = connection.execute("SELECT count(*) FROM members WHERE room = ?", (who.room,)).fetchone()
+        about = connection.execute("SELECT expires, question FROM rooms WHERE id = ?", (who.room,)).fetchone()
+        expires, open_ = about
         return {
+            "opened": expires - HOURS * 3600,
             "people": people,
-            "questions": [without_id(question_from(connection, row)) for row in asked],
+            "questions": [result_of(question_from(connection, row), open_) for row in asked],
             "turns": [{"ask": ask, "sentences": list(handed_in(connection, turn, names))} for turn, ask in turns],
         }
 
 
-def without_id(question: Json) -> Json:
-    return {name: value for name, value in question.items() if name not in ("id", "others", "round", "revealed")}
+def result_of(question: Json, open_: int | None) -> Json:
+    """`open_`: the question that is on the screens, which may still be answered."""
+    kept = {name: value for name, value in question.items() if name not in ("id", "others", "round", "revealed")}
+    return {**kept, "withdrawn": not question["revealed"] and question["id"] != open_}
 
 
 def handed_in(connection: Connection, turn: int, names: bool) -> Iterable[Json]:

@@ -20,14 +20,18 @@ td.bar{width:30%}td.bar span{display:block;height:.8rem;background:royalblue;bor
 .right{font-weight:700}section{margin:2rem 0;break-inside:avoid}`;
 
 /** @param {Results} results @param {{date: Date, origin: string}} at @returns {string} a whole document */
-export function resultsPage({ people, questions, turns }, { date, origin }) {
+export function resultsPage({ opened, people, questions, turns }, { date, origin }) {
   const day = date.toLocaleDateString(language(), { dateStyle: "long" });
+  const [from, to] = [new Date(1000 * opened), date].map((one) =>
+    one.toLocaleString(language(), { dateStyle: "long", timeStyle: "short" }),
+  );
   const title = `${t("room.results")} · ${day}`;
   return [
     `<!doctype html><html lang="${language()}"><head><meta charset="utf-8"><title>${escaped(title)}</title>`,
     `<style>${STYLE}</style></head><body>`,
     tag("h1", escaped(title)),
     tag("p", escaped(t("room.results_about", { people, questions: questions.length, turns: turns.length }))),
+    tag("p", escaped(t("room.results_time", { from, to }))),
     ...questions.map(questionOf),
     ...turns.map((turn) => turnOf(turn, origin)),
     "</body></html>",
@@ -47,9 +51,11 @@ function questionOf(question) {
     return `<tr><td${right ? ' class="right"' : ""}>${escaped(option)}${right ? " ✓" : ""}</td>${cells.join("")}</tr>`;
   });
   const says = question.says ? tag("p", escaped(question.says)) : "";
+  const withdrawn = question.withdrawn ? tag("p", escaped(t("room.results_withdrawn"))) : "";
   return tag(
     "section",
     tag("h2", escaped(question.ask)),
+    withdrawn,
     tag("table", tag("thead", tag("tr", "<th></th>", ...heads)), tag("tbody", ...rows)),
     says,
   );
