@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import drawn, open_tools, serious
+from tests.browser.helpers import drawn, serious
 from tests.browser.shared_page import DEFAULTS, MEDIA, PATIENCE_MS, UNSEEN
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def opened(enter: Enter, *scripts: str, **options: Any) -> tuple["Page", str]:
     """A teacher with a room, and its code."""
     teacher = enter(HEAD, *scripts, **options)
     teacher.wait_for_selector('body[data-state="ready"]')
-    open_tools(teacher)
-    teacher.get_by_test_id("tool-teach").click()
+    teacher.get_by_test_id("lessons-button").click()
+    teacher.get_by_test_id("lessons-teach").click()
     code = teacher.get_by_test_id("room-code")
     expect(code).to_have_text(re.compile(r"^[2-9A-HJKMNP-Z]{3} [2-9A-HJKMNP-Z]{3}$"))
     return teacher, code.inner_text()
@@ -338,6 +338,11 @@ def hand_in(teacher: "Page", pupils: list["Page"]) -> None:
     for pupil in pupils:
         expect(pupil.locator(".tok", has_text="green")).to_be_visible()
         expect(pupil.get_by_test_id("room-status")).to_contain_text("This is Pupil 0’s.")
+    teacher.get_by_test_id("room-open").click()
+    teacher.get_by_test_id("room-turn-end").click()  # with rivers on the wall, which have fields of their own
+    expect(teacher.get_by_test_id("fold-room-turn")).to_be_visible()
+    expect(first.get_by_test_id("room-hand-in")).to_be_hidden()
+    teacher.get_by_test_id("room-open").click()
     back = teacher.get_by_test_id("room-to-lesson")
     expect(back).to_have_text("Back to the lesson (step 2)")
     back.click()

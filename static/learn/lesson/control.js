@@ -27,7 +27,7 @@ const FIRST = "attention";
  * @param {Context} context @param {(lesson: string, step: number) => void} enter
  */
 function createMenu(context, enter) {
-  const { frame } = context;
+  const { frame, door } = context;
   const button = /** @type {HTMLButtonElement} */ (frame.header.lessons);
   const words = h("span", { class: "word" });
   replace(button, icon(), words);
@@ -56,8 +56,14 @@ function createMenu(context, enter) {
     items = lines.map(({ id, title }) =>
       item(title[language()], "", { testid: "lesson-item", lesson: id }, () => start(id)),
     );
-    replace(panel, items);
+    replace(panel, items, door ? [teaching(door)] : []);
   });
+  /** Who looks for a lesson may want it for a class. @param {NonNullable<Context["door"]>} room */
+  const teaching = (room) =>
+    item(t("tools.teach"), t("tools.teach_about"), { testid: "lessons-teach" }, () => {
+      close();
+      room.teach();
+    });
   const failed = (/** @type {Error} */ error) => replace(panel, h("p", { role: "alert" }, errorText(error)));
 
   /** How far the reader has come. */

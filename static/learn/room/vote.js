@@ -47,7 +47,8 @@ export function drawVote(root, asked, { mine = {}, choose, mark } = {}) {
   function optionOf({ option, rounds }, i) {
     const chosen = mine[round] === i;
     const verdict = revealed && right !== null ? (i === right ? "right" : chosen ? "other" : null) : null;
-    const words = h("span", { class: "room-option-words" }, option, verdict === "right" && h("b", null, " ✓"));
+    const own = revealed && chosen && h("span", { class: "dim" }, ` · ${t("room.own_vote")}`);
+    const words = h("span", { class: "room-option-words" }, option, verdict === "right" && h("b", null, " ✓"), own);
     const bars = rounds.map(({ n, share }, at) =>
       h(
         "span",

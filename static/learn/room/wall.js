@@ -101,7 +101,8 @@ export function createWall(context, { say, show }) {
     drawn = content;
     if (!turn) {
       cards.clear();
-      if (!root.querySelector("input")) keepingFocus(root, () => drawStart(root));
+      // A field that is being typed in stays; the rivers of a wall have fields, too.
+      if (!root.querySelector('[data-testid="room-turn-ask"]')) keepingFocus(root, () => drawStart(root));
       return;
     }
     const ids = new Set(sentences.map(({ id }) => id));
