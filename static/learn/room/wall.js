@@ -93,6 +93,8 @@ export function createWall(context, { say, show }) {
   }
 
   let drawn = "";
+  /** The field of the next turn's task, once it is there. */
+  let asked = /** @type {HTMLElement|null} */ (null);
   /** @param {HTMLElement} root @param {Taught} room */
   function draw(root, room) {
     const content = wallContent(room);
@@ -101,8 +103,7 @@ export function createWall(context, { say, show }) {
     drawn = content;
     if (!turn) {
       cards.clear();
-      // A field that is being typed in stays; the rivers of a wall have fields, too.
-      if (!root.querySelector('[data-testid="room-turn-ask"]')) keepingFocus(root, () => drawStart(root));
+      if (!asked?.isConnected) keepingFocus(root, () => drawStart(root)); // what is being typed stays
       return;
     }
     const ids = new Set(sentences.map(({ id }) => id));
@@ -146,6 +147,7 @@ export function createWall(context, { say, show }) {
       value: words,
       dataset: { testid: "room-turn-ask" },
     });
+    asked = field;
     const start = button("room-turn-start", "", t("room.turn_start"), () => {
       if (field.value.trim()) say({ kind: "turn", ask: field.value.trim() });
     });
