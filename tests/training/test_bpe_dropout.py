@@ -30,7 +30,8 @@ def drawn(share: float, seed: int = 0, tokenizer: Tokenizer = TOKENIZER) -> Toke
 def test_the_text_stays(text: str, share: float) -> None:
     ids = drawn(share).encode(text)
     assert TOKENIZER.decode(ids) == text
-    assert len(ids) >= len(TOKENIZER.encode(text))
+    # It may have fewer than without dropout: where a merge is left out, a longer one may come in.
+    assert len(ids) <= len(drawn(1.0).encode(text))
 
 
 def test_without_dropout_it_is_the_tokenizer_itself() -> None:
