@@ -41,6 +41,7 @@ def app_url(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
 @pytest.mark.cold
 def test_a_model_is_opened_from_the_page(page: "Page", hub: Hub, page_errors: list[str]) -> None:
     page.goto("/?model=mini-softmax#text=The cat")
+    page.wait_for_selector('body[data-state="ready"]')
     page.locator(".model-button").click()
     page.get_by_test_id("open-model").click()
     name, start = page.get_by_test_id("open-name"), page.get_by_test_id("open-start")
@@ -72,6 +73,7 @@ def test_a_server_of_replicas_says_why_it_opens_none(page: "Page") -> None:
 
     with served(create_app(Settings(device="cpu", default_model="mini-softmax", ray=True))) as url:
         page.goto(f"{url}/?model=mini-softmax")
+        page.wait_for_selector('body[data-state="empty"]')
         page.locator(".model-button").click()
         line = page.get_by_test_id("open-model")
         expect(line).to_contain_text("Start it with --model FOLDER")

@@ -16,7 +16,7 @@ const tag = (tag, ...content) => `<${tag}>${content.join("")}</${tag}>`;
 
 const STYLE = `body{max-width:50rem;margin:2rem auto;padding:0 1rem;font:16px/1.5 system-ui,sans-serif;color:#1b1d2a}
 table{border-collapse:collapse;width:100%}th,td{padding:.3rem .6rem;border-bottom:1px solid lightgray;text-align:left}
-td.bar{width:30%}td.bar span{display:block;height:.8rem;background:royalblue;border-radius:3px}
+td.bar{width:30%}td.bar+td{white-space:nowrap}td.bar span{display:block;height:.8rem;background:royalblue;border-radius:3px}
 .right{font-weight:700}section{margin:2rem 0;break-inside:avoid}`;
 
 /** @param {Results} results @param {{date: Date, origin: string}} at @returns {string} a whole document */
