@@ -20,7 +20,6 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Description
 from chumoku.model.mechanisms.caches import History
 from chumoku.model.mechanisms.softmax import MultiHeadAttention
-from chumoku.model.positions import POSITIONS, LearnedPositions, SinusoidalPositions
 from chumoku.model.stopping import check
 from chumoku.model.transformer import DecoderOnly
 
@@ -48,7 +47,7 @@ class FusedStep:
     def __init__(self, model: DecoderOnly, layers: list[GptLayer], final_norm: Affine) -> None:
         self.config, self.layers, self.final_norm = model.config, layers, final_norm
         self.eps, self.width = model.config.layer_norm_eps, (model.config.d_model,)
-        self.embedding, self.places = model.table.weight, position_table(model)
+        self.embedding, self.positions = model.table.weight, model.positions
         self.unembedding = model.unembedding.weight.T
         self.scale = torch.tensor(1 / math.sqrt(model.config.d_head), device=self.embedding.device)
 
@@ -59,7 +58,7 @@ class FusedStep:
         `names` asks for. In inference mode; every cache has keys, and keeps all."""
         heads, d_model = self.config.n_head, self.config.d_model
         kept: list[dict[str, Tensor]] = [{} for _ in ids]
-        x = torch.stack([self.embed(id, cache.positions) for id, cache in zip(ids, caches, strict=True)])
+        x = self.embed(ids, [cache.positions for cache in caches])  # text d_model
         for n, layer in enumerate(self.layers):
             check()
             qkv = product(self.norm(x, layer.norm_1), layer.qkv)  # text 3·d_model
@@ -75,12 +74,14 @@ class FusedStep:
             add_product(x, product(self.norm(x, layer.norm_2), layer.w_1).clamp_min_(0), layer.w_2)
         return torch.mm(self.norm(x, self.final_norm), self.unembedding), kept
 
-    def embed(self, id: int, position: int) -> Tensor:
-        """E[id] + position: [d_model]."""
-        row = self.embedding[id]
+    def embed(self, ids: Sequence[int], positions: Sequence[int]) -> Tensor:
+        """E[id] + position of each text: [text d_model]."""
+        tokens, places = torch.tensor([ids, positions], device=self.embedding.device)  # text
+        x = self.embedding[tokens]  # text d_model
         if self.config.scale_embeddings:  # Vaswani et al. 2017, section 3.4
-            row = row * math.sqrt(len(row))
-        return row if self.places is None else row + self.places[position]
+            x = x * math.sqrt(self.config.d_model)
+        added: Tensor = self.positions(places[None])[0]
+        return x + added
 
     def norm(self, x: Tensor, affine: Affine) -> Tensor:
         """LayerNorm(x) over d_model."""
@@ -95,14 +96,6 @@ def product(x: Tensor, affine: Affine) -> Tensor:
 def add_product(to: Tensor, x: Tensor, affine: Affine) -> None:
     """Adds x W + b to a tensor, in place."""
     to.addmm_(x, affine[0]).add_(affine[1])
-
-
-def position_table(model: DecoderOnly) -> Tensor | None:
-    """What is added to the embeddings, [position d_model]; None: nothing."""
-    positions = model.positions
-    if isinstance(positions, LearnedPositions):
-        return positions.table.weight
-    return positions.table if isinstance(positions, SinusoidalPositions) else None
 
 
 def gain(norm: LayerNorm) -> Affine:
@@ -135,8 +128,7 @@ def written_out(description: Description, model: DecoderOnly) -> FusedStep | Non
     taps = description.attentions[0].roles.get("pattern")
     layers = [layer_of(block, tap) for block, tap in zip(model.layers, taps.taps if taps else (), strict=bool(taps))]
     found = [layer for layer in layers if layer is not None]
-    complete = len(found) == len(model.layers) and type(model.positions) in POSITIONS.values()
-    return FusedStep(model, found, gain(model.final_norm)) if complete else None
+    return FusedStep(model, found, gain(model.final_norm)) if len(found) == len(model.layers) else None
 
 
 def layer_of(block: nn.Module, pattern: str) -> GptLayer | None:

@@ -10,6 +10,7 @@ from chumoku.model import batched_decoding, checkpoint
 from chumoku.model.checkpoint import ZOO, Checkpoint
 from chumoku.model.fused_step import fused_step
 from chumoku.model.generate import Generator, Step, steps
+from chumoku.model.positions import PositionModule
 from chumoku.model.run import Run
 from chumoku.model.sampling import SamplingSettings
 from chumoku.model.session import DecoderSession
@@ -68,6 +69,22 @@ def test_a_fused_step_of_several_texts_is_that_of_each(name: str) -> None:
             torch.testing.assert_close(got.logits, expected.logits, atol=1e-4, rtol=0)
             for tap in names:
                 torch.testing.assert_close(got.tensors[tap], expected.tensors[tap], atol=1e-5, rtol=0)
+
+
+def test_a_new_kind_of_position_is_added_as_its_module_says() -> None:
+    class Ramp(PositionModule):
+        def forward(self, position_ids: torch.Tensor) -> torch.Tensor:
+            return position_ids[..., None].float().expand(*position_ids.shape, 128) / 100
+
+    opened = checkpoint.load(ZOO / "mini-no-position")
+    opened.decoder_only.positions = Ramp(opened.config.max_seq_len, opened.config.d_model)
+    run = Run(opened.tokenizer.encode(TEXT))
+    fused, modules = DecoderSession(opened, run), DecoderSession(opened, run)
+    assert fused.fused is not None
+    modules.fused = None
+    for session in (fused, modules):
+        session.step(session.prompt)
+    torch.testing.assert_close(fused.step([5]).logits, modules.step([5]).logits, atol=1e-4, rtol=0)
 
 
 @pytest.mark.parametrize("name", OTHERS)
