@@ -266,6 +266,8 @@ def test_an_id_is_downloaded_where_no_folder_is(run: Run, tmp_path: Path, monkey
         assert "tensors of 5 tokens" in run(*trace).stdout
         assert "Did you mean 'stories-gpt'" in one_line(run("generate", TEXT, "--model", "storys-gpt"))
         assert downloaded == [], "neither what is in the cache nor a slip of the keyboard is requested"
+        next(cache.rglob("tokenizer.json")).unlink()
+        assert "tensors of 5 tokens" in run(*trace).stdout, "as after a program that read the weights alone"
     assert "tensors of 5 tokens" in run(*trace).stdout, "without the hub, what was downloaded before"
     assert opened <= {path.name for path in (cache / "huggingface/hub/models--someone--tiny").rglob("*")}
 

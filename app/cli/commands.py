@@ -131,12 +131,12 @@ def chat_input(loaded: TraceableModel, turns: Sequence[str], limit: int) -> dict
 def turns_of(spelt: str) -> list[Any]:
     """A turn of a chat, written as ROLE:TEXT, or all in a JSON file: [{"role": "user", "content": "Hi"}]. Raises
     `OSError`, and `ValueError` for anything else."""
-    if spelt.endswith(".json"):
+    role, colon, content = spelt.partition(":")
+    if spelt.endswith(".json") and (not colon or Path(spelt).is_file()):  # a turn may end so, too
         found = json.loads(read_bytes(Path(spelt)))
         if not isinstance(found, list):
             raise ValueError(f'--chat {spelt}: the file must be a list of turns: [{{"role": "user", "content": "Hi"}}]')
         return found
-    role, colon, content = spelt.partition(":")
     if not colon or not role.strip():
         raise ValueError(f"--chat {spelt}: use ROLE:TEXT, as in 'user:Hi', or a .json file")
     return [{"role": role.strip(), "content": content.strip()}]

@@ -6,7 +6,7 @@ import os
 from difflib import get_close_matches
 from pathlib import Path
 
-from chumoku.app.services.hub import FILES
+from chumoku.app.services.hub import FILES, reads
 from chumoku.app.settings import Settings
 from chumoku.model.checkpoint import ZOO
 from chumoku.model.traceable import ID, cache_folder, cached, place_of
@@ -19,8 +19,13 @@ def folder_of(model: str) -> Path:
     asked = model.removeprefix(f"{name}=")
     if path.exists() or not ID.fullmatch(asked):
         return Path(model)
-    found = ZOO / asked if (ZOO / asked).is_dir() else cached(asked) or earlier(asked) or download(asked)
+    found = ZOO / asked if (ZOO / asked).is_dir() else in_cache(asked) or earlier(asked) or download(asked)
     return found if asked == model else Path(f"{name}={found}")
+
+
+def in_cache(model: str) -> Path | None:
+    folder = cached(model)
+    return folder if folder and reads(folder) else None
 
 
 def named(model: str | None, settings: Settings) -> str | None:

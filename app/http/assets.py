@@ -18,6 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 from chumoku.app import page_scripts
 from chumoku.app.errors import AppError
 from chumoku.app.http.handlers import respond
+from chumoku.app.http.packing import takes_gzip
 from chumoku.app.page_files import sheet
 
 # Windows may map .js to text/plain, which nosniff then forbids.
@@ -106,6 +107,6 @@ def plotly_response(headers: Headers) -> Response:
     answer = {"ETag": etag, "Cache-Control": "public, max-age=604800", "Vary": "Accept-Encoding"}
     if etag in headers.get("if-none-match", ""):
         return Response(status_code=304, headers=answer)
-    if "gzip" in headers.get("accept-encoding", ""):
+    if takes_gzip(headers):
         return Response(plotly_gzipped(), headers=answer | {"Content-Encoding": "gzip"}, media_type="text/javascript")
     return Response(plotly_file().read_bytes(), headers=answer, media_type="text/javascript")

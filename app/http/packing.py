@@ -1,11 +1,13 @@
 """Gzips what each page downloads first, for readers on other machines: a class of 30 shares one Wi-Fi.
 
 On one machine, packing costs more than it saves. Rooms are left alone: an answer with a secret in it, packed together
-with what another person typed, would tell of the secret by its length.
+with what another person typed, would reveal the secret by its length. (Starlette's GZipMiddleware packs on the event
+loop, for each request anew: 20 ms for the page's modules.)
 """
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 from hashlib import sha256
 
@@ -26,14 +28,40 @@ KEPT = 16 * 2**20
 
 
 class Packing:
-    """A middleware. Packs in a thread, and each text once."""
+    """A middleware. Packs in a thread, and each text once, for however many ask at the same time."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app, self.kept = app, AnswerCache(KEPT)
+        self.running: dict[str, asyncio.Task[bytes]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        held = Held(send, self.kept, scope["path"]).send if scope["type"] == "http" and is_asked(scope) else send
+        held = Held(send, self, scope["path"]).send if scope["type"] == "http" and is_asked(scope) else send
         await self.app(scope, receive, held)
+
+    async def packed(self, body: bytes, key: str) -> bytes | bytearray:
+        """The text gzipped; `key` is of its content."""
+        found = self.kept.find(key)
+        if found is not None:
+            return found.body
+        if key not in self.running:
+            self.running[key] = asyncio.create_task(to_thread.run_sync(gzipped, body))
+            self.running[key].add_done_callback(lambda _: self.running.pop(key))
+        packed = await asyncio.shield(self.running[key])  # others may wait for it when this client has left
+        self.kept.keep(Answer(packed, etag=key))
+        return packed
+
+
+def gzipped(body: bytes) -> bytes:
+    return gzip.compress(body, compresslevel=6, mtime=0)
+
+
+def takes_gzip(headers: Headers) -> bool:
+    """Whether Accept-Encoding names gzip and does not refuse it by q=0 (RFC 9110, section 12.5.3)."""
+    for coding in headers.get("accept-encoding", "").lower().split(","):
+        name, _, weight = coding.replace(" ", "").partition(";q=")
+        if name == "gzip":
+            return weight.strip("0.") != "" or weight == ""
+    return False
 
 
 def is_asked(scope: Scope) -> bool:
@@ -41,15 +69,15 @@ def is_asked(scope: Scope) -> bool:
     request, path = Request(scope), scope["path"]
     if scope["method"] != "GET" or not (path == "/" or path.startswith(OURS)):
         return False
-    unpacks = "gzip" in request.headers.get("accept-encoding", "") and "range" not in request.headers
+    unpacks = takes_gzip(request.headers) and "range" not in request.headers
     return unpacks and (is_forwarded(request) or not is_loopback(request))
 
 
 class Held:
     """An answer that is held until it is whole, if it is a text."""
 
-    def __init__(self, send: Send, kept: AnswerCache, path: str) -> None:
-        self._send, self.kept, self.path = send, kept, path
+    def __init__(self, send: Send, packing: Packing, path: str) -> None:
+        self._send, self.packing, self.path = send, packing, path
         self.start: Message | None = None
         self.body = bytearray()
 
@@ -65,20 +93,13 @@ class Held:
 
     async def _send_packed(self, start: Message) -> None:
         headers = MutableHeaders(scope=start)
-        packed = await self._packed(headers.get("etag"))
+        content = headers.get("etag") or sha256(self.body).hexdigest()
+        packed = await self.packing.packed(bytes(self.body), f"{self.path} {content}")
         headers["Content-Encoding"] = "gzip"
         headers["Content-Length"] = str(len(packed))
         headers.add_vary_header("Accept-Encoding")
         await self._send(start)
         await self._send({"type": "http.response.body", "body": packed})
-
-    async def _packed(self, etag: str | None) -> bytes | bytearray:
-        key = f"{self.path} {etag or sha256(self.body).hexdigest()}"
-        answer = self.kept.find(key)
-        if answer is None:
-            body = await to_thread.run_sync(lambda: gzip.compress(self.body, compresslevel=6, mtime=0))
-            self.kept.keep(answer := Answer(body, etag=key))
-        return answer.body
 
 
 def is_text(start: Message) -> bool:

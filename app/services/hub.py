@@ -25,7 +25,7 @@ FILES = [
 ]  # fmt: skip
 """Files to download: no pickle, no code."""
 READERS = ("tokenizer.json", "source.spm", "preprocessor_config.json")
-"""Of these, a model that is opened has one."""
+"""A model needs at least one of these."""
 PATIENCE_S = 15
 SPARE = 256 * 1024**2
 """Bytes that stay free on the disk."""
@@ -200,12 +200,15 @@ def is_id(name: str) -> bool:
 
 
 def found_in_cache(id: str) -> Path | None:
-    """The cached folder of an id, if it has weights that are opened, and what turns a text or a picture into numbers:
-    another program may have read the weights alone."""
+    """The cached folder of an id, if it has weights that are opened and can read an input."""
     folder = cached(id)
-    if folder is None or not any(folder.glob("*.safetensors")):
-        return None
-    return folder if any((folder / name).is_file() for name in READERS) else None
+    return folder if folder and reads(folder) and any(folder.glob("*.safetensors")) else None
+
+
+def reads(folder: Path) -> bool:
+    """Whether a cached folder has what turns a text or a picture into numbers: another program may have asked for the
+    weights alone."""
+    return any((folder / name).is_file() for name in READERS)
 
 
 def main(id: str, cache: str) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -20,7 +20,7 @@ from torch import Tensor
 from chumoku.model import stopping
 from chumoku.model.attribution.logit_attribution import norm_taps
 from chumoku.model.attribution.walk_back import WalkBack, Weights, writes_by_part
-from chumoku.model.describe import Attention, AttentionSublayer, Norm
+from chumoku.model.describe import Attention, AttentionSublayer
 from chumoku.model.run import Run
 from chumoku.model.trace import Trace
 from chumoku.model.traceable.protocols import TraceableModel
@@ -53,20 +53,10 @@ class Induction:
     copying_chance: float
 
 
-_known: WeakKeyDictionary[TraceableModel, Induction] = WeakKeyDictionary()
-
-
-def induction_of(traceable: TraceableModel) -> Induction:
-    """Measured once for each loaded model. Raises `ValueError` for a model without heads that read the tokens it
-    predicts, and for one that reads too few tokens."""
-    found = _known.get(traceable)
-    if found is None:
-        found = _known[traceable] = measured(traceable)
-    return found
-
-
 @torch.inference_mode()
-def measured(traceable: TraceableModel) -> Induction:
+def induction_of(traceable: TraceableModel) -> Induction:
+    """Raises `ValueError` for a model without heads that read the tokens it predicts, and for one that reads too few
+    tokens."""
     description, n = traceable.description, n_repeated(traceable)
     parts = [part for part in description.readout.sublayers if isinstance(part, AttentionSublayer)]
     parts = [part for part in parts if reads_tokens(description.attention(part.attention))]
@@ -74,8 +64,9 @@ def measured(traceable: TraceableModel) -> Induction:
         raise ValueError(f"{traceable.name} has no heads that read the tokens it predicts")
     if n < 2:
         raise ValueError(f"{traceable.name} reads too few tokens: they could not repeat")
-    sums = [scores_on(traceable, parts, ids) for ids in sequences(traceable, n)]
-    means = [torch.stack(ones).mean(0) for ones in zip(*sums, strict=True)]  # score head, for each part
+    weights = Weights(description, cache(lambda name: traceable.weights([name])[name]))
+    found_on = [scores_on(traceable, weights, parts, ids) for ids in sequences(traceable, n)]
+    means = [torch.stack(ones).mean(0) for ones in zip(*found_on, strict=True)]  # score head, for each part
     heads = [
         InductionHead(part.attention, part.layer, head, float(found[0, head]), finite(found[1, head]))
         for part, found in zip(parts, means, strict=True)
@@ -117,7 +108,9 @@ def sequences(traceable: TraceableModel, n: int) -> Iterator[list[int]]:
         yield tokens[torch.randperm(len(tokens), generator=generator)[:n]].tolist()
 
 
-def scores_on(traceable: TraceableModel, parts: list[AttentionSublayer], ids: list[int]) -> list[Tensor]:
+def scores_on(
+    traceable: TraceableModel, weights: Weights, parts: list[AttentionSublayer], ids: list[int]
+) -> list[Tensor]:
     """Prefix matching and copying on `ids` twice: [score head] for each part."""
     stopping.check()
     description, n = traceable.description, len(ids)
@@ -133,18 +126,17 @@ def scores_on(traceable: TraceableModel, parts: list[AttentionSublayer], ids: li
         rows = torch.arange(first + n, first + 2 * n)
         matched = pattern[:, rows, rows - n + 1].mean(-1)
         attended = pattern[:, rows].argmax(-1) - first  # head row
-        copied = copying(traceable, run, part, ids, rows, attended) if splits else torch.full_like(matched, torch.nan)
+        copied = copying(weights, run, part, ids, rows, attended) if splits else torch.full_like(matched, torch.nan)
         found.append(torch.stack([matched, copied]))
     return found
 
 
 def copying(
-    traceable: TraceableModel, run: Trace, part: AttentionSublayer, ids: list[int], rows: Tensor, attended: Tensor
+    weights: Weights, run: Trace, part: AttentionSublayer, ids: list[int], rows: Tensor, attended: Tensor
 ) -> Tensor:
     """The mean share of each head [head] over `rows`. `attended` [head row]: the place in the sequence; negative: none
     of its tokens."""
-    description = traceable.description
-    weights = Weights(description, lambda name: traceable.weights([name])[name])
+    description = weights.description
     about = description.attention(part.attention)
     wrote = run.tensors[writes_by_part(description, part)].double()  # head position d_head|d_model
     if "head_out" not in about.roles:
@@ -153,19 +145,9 @@ def copying(
     unembedding = description.logits.parameters["unembedding"]
     assert unembedding is not None  # the logits are a sum
     w_u = weights.parameter(unembedding)[ids].double().cpu()  # id d_model
-    reads = wrote[:, rows]  # head row d_model
-    for norm in reversed(WalkBack(weights, {}, w_u, w_u[0]).norms_after(part)):
-        reads = through(norm, run.tensors[norm.roles["input"].tap][..., rows, :].double(), weights, reads)
-    logits = reads @ w_u.T  # head row id
+    at_rows = {tap: run.tensors[tap][rows].double() for tap in norm_taps(description, {})}  # row d_model
+    logits = WalkBack(weights, at_rows, w_u, w_u[0]).as_read(wrote[:, rows], part) @ w_u.T  # head row id
     raised = (logits - logits.mean(-1, keepdim=True)).relu()
     shares = raised / raised.sum(-1, keepdim=True).clamp(min=1e-30)
     own = shares.gather(-1, attended[..., None].clamp(min=0) % len(ids))[..., 0]
     return torch.where(attended < 0, 0.0, own).mean(-1)
-
-
-def through(norm: Norm, x: Tensor, weights: Weights, written: Tensor) -> Tensor:
-    """What written [head row d_model] adds to what the norm gives of x [row d_model], its scales held fixed."""
-    gain = weights.parameter(norm.parameters["gain"]).double().cpu()
-    if norm.kind == "layer_norm":
-        x, written = x - x.mean(-1, keepdim=True), written - written.mean(-1, keepdim=True)
-    return written * gain / (x.square().mean(-1, keepdim=True) + norm.eps).sqrt()

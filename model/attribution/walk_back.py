@@ -157,7 +157,7 @@ class WalkBack:
         for vectors that are fewer than the answers."""
         for norm in reversed(self.norms_after(split)):
             centred = written - written.mean(-1, keepdim=True) if norm.kind == "layer_norm" else written
-            written = centred * self.slope(norm)
+            written = centred * self.parameter(norm.parameters["gain"]) * self.scale(norm)
         return written
 
     def norms_after(self, split: FfnSublayer | AttentionSublayer) -> list[Norm]:
@@ -203,20 +203,21 @@ class WalkBack:
 
     def back_over(self, norm: Norm, g: Tensor) -> Tensor:
         """In which directions g [.. d_model] reads what the norm reads."""
-        read = g * self.slope(norm)
+        scale = self.scale(norm)
+        self.scales[norm.module] = float(scale)
+        read = g * self.parameter(norm.parameters["gain"]) * scale
         return read - read.mean(-1, keepdim=True) if norm.kind == "layer_norm" else read
 
-    def slope(self, norm: Norm) -> Tensor:
-        """By what a norm multiplies what it has centred: γ · scale [d_model]."""
+    def scale(self, norm: Norm) -> Tensor:
+        """By what a norm multiplies what it has centred, before its gain: [.. 1]."""
         x, gain = self.at_row[norm.roles["input"].tap], self.parameter(norm.parameters["gain"])
-        x = x - x.mean() if norm.kind == "layer_norm" else x
-        scale = 1 / (x.square().mean() + norm.eps).sqrt()
+        x = x - x.mean(-1, keepdim=True) if norm.kind == "layer_norm" else x
+        scale = 1 / (x.square().mean(-1, keepdim=True) + norm.eps).sqrt()
         out = self.at_row.get(norm.roles["out"].tap)
         if out is not None:  # edited: as frozen in another run
             hat, shown = x * gain, out - self.parameter(norm.parameters["bias"]) if "bias" in norm.parameters else out
-            scale = hat.new_zeros(()) if self.is_off(norm) else shown @ hat / (hat @ hat)
-        self.scales[norm.module] = float(scale)
-        return gain * scale
+            scale = hat.new_zeros(1) if self.is_off(norm) else ((shown @ hat) / (hat @ hat))[None]
+        return scale
 
     def add(self, place: Component, x: Tensor, g: Tensor | None = None, keys: list[float] | None = None) -> None:
         """The term x·g of x [d_model], with `self.g` by default."""

@@ -26,7 +26,7 @@ REPOSITORY, SNAPSHOTS, NEWEST = "models--", "snapshots", "refs/main"
 """In Hugging Face's cache: models--OWNER--NAME/snapshots/COMMIT, and the commit of the newest in refs/main."""
 ENDINGS = (".safetensors", ".bin", ".h5", ".msgpack", ".gguf")
 """Of files with weights."""
-WHOLE, INDEX, PART_NAME = "model.safetensors", "model.safetensors.index.json", "model-{:05}-of-{:05}.safetensors"
+WEIGHTS, INDEX, PART_NAME = "model.safetensors", "model.safetensors.index.json", "model-{:05}-of-{:05}.safetensors"
 """All weights in one file; or which of several files has which tensor, and how those are called."""
 PART = re.compile(r"model-\d{5}-of-(?P<of>\d{5})\.safetensors")
 
@@ -79,7 +79,7 @@ def cached(name: str) -> Path | None:
 def missing(folder: Path, files: Collection[str]) -> set[str]:
     """The files with weights that belong to a folder with these files and are not there: of a model in several files,
     those that its index names; without the index, those that the number in a file's name counts, and the index."""
-    if WHOLE in files:
+    if WEIGHTS in files:
         return set()
     parts = [found for file in files if (found := PART.fullmatch(file))]
     if INDEX not in files:

@@ -176,6 +176,8 @@ def test_the_command_line_reads_a_chat(tmp_path: Path) -> None:
     said = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi: you"}]
     ids = AutoTokenizer.from_pretrained(folder).apply_chat_template(said, add_generation_prompt=True, return_dict=False)
     assert [token["id"] for token in wire.metadata_of(out.read_bytes())["tokens"]] == ids
+    about_a_file = CliRunner().invoke(cli, ["trace", "--chat", "user:Hi.json", "--model", str(folder), "-o", str(out)])
+    assert about_a_file.exit_code == 0, about_a_file.output
     wrong = CliRunner().invoke(cli, ["trace", "--chat", "Hi", "--model", str(folder), "-o", str(out)])
     assert "use ROLE:TEXT" in wrong.output
 

@@ -1,12 +1,17 @@
 """What a page downloads first is packed for readers on other machines, and for nobody else."""
 
+import asyncio
 import gzip
 import json
+import time
 
 import pytest
 from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
+from chumoku.app.http import packing
 from tests.app.helpers import error_of
 
 pytestmark = pytest.mark.anyio
@@ -41,6 +46,32 @@ async def test_a_client_of_another_address_is_another_machine(app_of_zoo: FastAP
     ):
         sent = b"".join([part async for part in answer.aiter_raw()])
     assert json.loads(gzip.decompress(sent))["room.join"] == "Join"
+
+
+@pytest.mark.parametrize("refused", ["gzip;q=0", "gzip; q=0.0, identity", "br", "x-gzip"])
+async def test_who_refuses_gzip_gets_none(client: AsyncClient, refused: str) -> None:
+    for path in ("/docs", "/static/vendor/plotly.min.js"):
+        answer = await client.get(path, headers=FAR | {"accept-encoding": refused})
+        assert answer.status_code == 200
+        assert "content-encoding" not in answer.headers
+
+
+async def test_a_class_that_opens_one_link_at_once_has_it_packed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    text, times = b"the same for all " * 1000, []
+
+    async def page(scope: Scope, receive: Receive, send: Send) -> None:
+        await Response(text, media_type="text/html")(scope, receive, send)
+
+    def slowly(body: bytes) -> bytes:
+        times.append(1)
+        time.sleep(0.05)  # the others ask meanwhile
+        return gzip.compress(body)
+
+    monkeypatch.setattr(packing, "gzipped", slowly)
+    async with AsyncClient(transport=ASGITransport(packing.Packing(page)), base_url="http://localhost") as one:
+        answers = await asyncio.gather(*(one.get("/", headers=FAR) for _ in range(30)))
+    assert {answer.content for answer in answers} == {text}
+    assert len(times) == 1
 
 
 @pytest.mark.parametrize("path", ["/static/icon.svg", "/healthz"])

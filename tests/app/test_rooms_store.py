@@ -481,6 +481,22 @@ def test_a_file_that_another_version_left_is_not_read_and_goes_after_twelve_hour
     assert (young.exists(), old.exists()) == (True, False)
 
 
+def test_rooms_open_again_after_another_version_deleted_the_file(database: Database) -> None:
+    """It deletes what is old, and does not know which name a file of ours has."""
+    first, _ = store.opened(database)
+    assert database.folder is not None
+    assert database.current() is not None
+    path = database.folder / str(database.current())
+    database.close()
+    for part in database.folder.glob(f"{path.name}*"):
+        part.unlink()
+    code, teacher = store.opened(database)
+    join(database, code)
+    assert code != first
+    assert len(room(database, teacher)["members"]) == 1
+    assert len(list(database.folder.glob("current*"))) == 1
+
+
 def test_two_processes_that_open_the_first_rooms_at_once_share_a_file(tmp_path: Path) -> None:
     one, two = Database(tmp_path), Database(tmp_path)
     one._create()

@@ -75,9 +75,10 @@ class Database:
         if self.folder is None:
             return None
         try:
-            return (self.folder / CURRENT).read_text("ascii")
+            name = (self.folder / CURRENT).read_text("ascii")
         except FileNotFoundError:
             return None
+        return name if (self.folder / name).exists() else None
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
@@ -208,6 +209,10 @@ def drop_outdated(folder: Path) -> None:
             if all(part.stat().st_mtime < since for part in parts):
                 for part in parts:
                     part.unlink()
+    for pointer in folder.glob("current*"):
+        with suppress(FileNotFoundError):
+            if not (folder / pointer.read_text("ascii")).is_file():
+                pointer.unlink()
 
 
 def undone(connection: sqlite3.Connection) -> None:

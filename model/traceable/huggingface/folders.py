@@ -26,6 +26,7 @@ from chumoku.model.traceable.huggingface.processing import FILE as PROCESSOR
 from chumoku.model.traceable.huggingface.tokenizer_files import ROLES, TOKENIZERS, tokenizer_of
 from chumoku.model.traceable.huggingface.transformers_config import KINDS, MOST, TransformersConfig, kind_of_angles
 from chumoku.model.traceable.huggingface.unopened import CONVERT, PICKLES, WITHOUT_ATTENTION, reason
+from chumoku.model.traceable.places import INDEX, WEIGHTS
 from chumoku.model.traceable.protocols import About, TraceableModel, Weight
 
 FLOAT32, SPARE = 4, 1.2
@@ -56,7 +57,7 @@ def gigabytes(n_bytes: int) -> str:
     return f"{n_bytes / 1e9:.1f} GB"
 
 
-CONFIG, INDEX, WEIGHTS = "config.json", "model.safetensors.index.json", "model.safetensors"
+CONFIG = "config.json"
 READ_PICTURES = ("vit", "deit", "dinov2", "dinov2_with_registers")
 """The families that read pictures, prepared by an image processor."""
 
