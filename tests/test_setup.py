@@ -22,7 +22,7 @@ LINUX = ("SYSTEM=Linux 6.1", "NVIDIA=no-such-program")
 
 
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:
-    arguments = ("LOOK=0.05", *arguments)  # seconds; the last assignment of a variable counts
+    arguments = ("CHECK=0.05", *arguments)  # seconds; the last assignment of a variable counts
     return subprocess.run(["make", *arguments], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=False)
 
 
@@ -43,7 +43,7 @@ def venv(tmp_path: Path) -> Path:
 def test_an_installation_shows_its_progress(venv: Path) -> None:
     (venv / "status").write_text("0")
     (venv / "seconds").write_text("1")
-    done = make("install", f"VENV={venv}", "EVERY=1", "LOOK=1", "TORCH_INDEX=x")
+    done = make("install", f"VENV={venv}", "EVERY=1", "CHECK=1", "TORCH_INDEX=x")
     assert done.returncode == 0, done.stderr
     assert "  1 s, 1 packages: Downloading torch-2.13.0.whl (780 MB)" in done.stdout
     assert (venv / "run.stamp").exists()

@@ -29,7 +29,7 @@ ANOTHER = {**REFUSALS[422], "description": "`opening_another`"}
 
 class OpenableResponse(BaseModel):
     allowed: bool = Field(description="Whether this client may open models.")
-    replicas: bool = Field(description="Whether nobody may, because the server runs with `--ray`.")
+    replicas: bool = Field(description="True with `--ray`: no client may open models.")
     folders: list[str] = Field(description="Folders of the models directory that are not open; empty if not allowed.")
 
 

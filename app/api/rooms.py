@@ -241,7 +241,10 @@ async def post_to_room(asked: RoomPost, rooms: RoomsDep, key: RoomKey) -> Respon
 
 PageAddress = Annotated[
     Annotated[str, AfterValidator(checked_page)] | None,
-    Query(max_length=500, description="The page's own address: a proxy may have put it under a prefix, untold."),
+    Query(
+        max_length=500,
+        description="The page's address in the browser, with a prefix that a proxy may have added.",
+    ),
 ]
 
 

@@ -212,8 +212,7 @@ def print_generated(
         raise ValueError(f"--beam is for a translator; {loaded.name} is {loaded.description.family}")
     read = chat_input(loaded, turns, settings.max_text_chars) if turns else {"text": text}
     asked = GenerateRequest.model_validate({"input": read, **told(given)})
-    sentence = RunRequest.model_validate({"input": read})
-    run = replace(plan_writing(loaded, sentence, settings.max_text_chars).run, cache=cache)
+    run = replace(plan_writing(loaded, asked, settings.max_text_chars).run, cache=cache)
     if loaded.description.writes == "source" and text is not None:
         sys.stdout.write(text)
     if can_search and not given and not n:

@@ -36,7 +36,7 @@ Text = Annotated[str, typer.Argument(help="The sentence.", show_default=False)]
 TraceFile = Annotated[
     Path, typer.Option("--out", "-o", help="Output: safetensors, .npz, or .html, a page that shows it.")
 ]
-TextOrPicture = Annotated[str | None, typer.Argument(help="The sentence.", show_default=False)]
+OptionalText = Annotated[str | None, typer.Argument(help="The sentence.", show_default=False)]
 Picture = Annotated[
     Path | None,
     typer.Option(help="A PNG or JPEG instead of the sentence, for a model that reads pictures.", metavar="FILE"),

@@ -86,7 +86,7 @@ def serve(
 
 @cli.command()
 def trace(
-    text: opt.TextOrPicture = None,
+    text: opt.OptionalText = None,
     out: opt.TraceFile = Path("trace.safetensors"),
     model: opt.Model = None,
     device: opt.Device = None,
@@ -146,7 +146,7 @@ def trace(
 
 @cli.command()
 def generate(
-    text: opt.TextOrPicture = None,
+    text: opt.OptionalText = None,
     model: opt.Model = None,
     chat: opt.Chat = None,
     n: opt.N = None,

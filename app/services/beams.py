@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -14,7 +16,7 @@ from chumoku.app.services.capabilities import CLASSIFIES, check_can
 from chumoku.app.services.generation import check_max_new
 from chumoku.app.services.plan import plan_writing
 from chumoku.app.services.predictions import check_left, sequences
-from chumoku.model.beams import Beams, Considered, Hypothesis, TextSearch
+from chumoku.model.beams import Considered, Hypothesis, TextSearch
 from chumoku.model.generate import completes
 from chumoku.model.traceable import TraceableModel, TraceableTokenizer
 
@@ -34,6 +36,7 @@ class BeamsSession:
         if len(self.prompt) >= window:
             message = f"The model's window of {window} tokens is full."
             raise AppError("too_long", message, "Shorten the text.", got=len(self.prompt), limit=window - 1)
+        allowed = allowed_by(traceable, request)
         with torch.inference_mode():
             self.search = TextSearch(
                 lambda: traceable.start(self.plan.run, []),
@@ -43,7 +46,7 @@ class BeamsSession:
                 beams=request.beams,
                 alpha=request.alpha,
             )
-        keep_to(self.search, traceable, request)
+        self.search.banned, self.search.stops = allowed
         self.seconds = perf_counter() - start
 
     def step(self) -> bool:
@@ -76,13 +79,15 @@ class BeamsSession:
         ]
 
 
-def keep_to(search: Beams, traceable: TraceableModel, request: SearchRequest) -> None:
-    """Write what the request allows, from the first step on. Raises `AppError` if every token is banned."""
+Allowed = tuple[Sequence[Sequence[int]], Callable[[list[int]], bool] | None]
+"""The `banned` and `stops` of a search."""
+
+
+def allowed_by(traceable: TraceableModel, request: SearchRequest) -> Allowed:
+    """What a search may write, known before it reads anything. Raises `AppError` if every token is banned."""
     tokenizer = traceable.tokenizer
     check_left(tokenizer, banned := sequences(traceable, request.banned))
-    search.banned = banned
-    if request.stop:
-        search.stops = lambda ids: completes(ids, request.stop, tokenizer.token_bytes)
+    return banned, partial(completes, texts=request.stop, token_bytes=tokenizer.token_bytes) if request.stop else None
 
 
 def hypothesis_json(tokenizer: TraceableTokenizer, found: Hypothesis) -> dict[str, Any]:

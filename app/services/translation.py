@@ -9,7 +9,7 @@ import torch
 
 from chumoku.app.api.requests import TranslateRequest
 from chumoku.app.services import tokens
-from chumoku.app.services.beams import hypothesis_json, keep_to
+from chumoku.app.services.beams import allowed_by, hypothesis_json
 from chumoku.app.services.capabilities import check_can
 from chumoku.app.services.languages import Languages, notes
 from chumoku.app.services.plan import plan_writing
@@ -26,9 +26,10 @@ class TranslationSession:
         self.traceable, self.request = traceable, request
         self.plan = plan_writing(traceable, request, max_chars)
         self.source = self.plan.padded
+        allowed = allowed_by(traceable, request)
         with torch.inference_mode():
             self.search = traceable.search(self.plan.run, request.beams, request.alpha)
-        keep_to(self.search, traceable, request)
+        self.search.banned, self.search.stops = allowed
         self.seconds = perf_counter() - start
 
     @torch.inference_mode()

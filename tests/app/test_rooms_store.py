@@ -17,7 +17,7 @@ import pytest
 
 from chumoku.app.api.room_requests import JoinRequest, RoomPost
 from chumoku.app.errors import AppError
-from chumoku.app.services.rooms import limits, store, value
+from chumoku.app.services.rooms import acts, limits, store, value
 from chumoku.app.services.rooms.database import Database
 
 
@@ -33,7 +33,7 @@ def join(database: Database, code: str, name: str = "", **whence: Any) -> str:
 
 
 def post(database: Database, key: str, **message: Any) -> None:
-    store.posted(database, key, RoomPost(message=message).message)  # type: ignore[arg-type]
+    acts.posted(database, key, RoomPost(message=message).message)  # type: ignore[arg-type]
 
 
 def room(database: Database, key: str) -> dict[str, Any]:
@@ -323,6 +323,14 @@ def test_joins_are_limited_for_each_address(database: Database, monkeypatch: pyt
         join(database, code, address="10.0.0.1", now=now + 599)
     join(database, code, address="10.0.0.2", now=now + 599)
     join(database, code, address="10.0.0.1", now=now + 601)
+    store.seen(database, [], now=now + 601)  # also where nobody joins any more
+    with database.reading() as connection:
+        assert connection is not None
+        assert connection.execute("SELECT count(*) FROM joins").fetchone() == (2,)
+    store.seen(database, [], now=now + 1202)
+    with database.reading() as connection:
+        assert connection is not None
+        assert connection.execute("SELECT count(*) FROM joins").fetchone() == (0,)
 
 
 def test_no_key_is_in_the_file_and_nothing_is_left_when_the_last_room_ends(database: Database) -> None:

@@ -163,7 +163,7 @@ class InductionResponse(BaseModel):
     repeated: int = Field(description="How many tokens repeat.")
     sequences: int = Field(description="Over how many sequences the means are.")
     chance: float = Field(description="The prefix matching of a head that attends evenly.")
-    copying_chance: float = Field(description="The copying of a head whose write has nothing to do with it.")
+    copying_chance: float = Field(description="The copying expected by chance: 1 / `repeated`.")
 
 
 class CountInfo(BaseModel):

@@ -24,7 +24,7 @@ TEACHER_SECONDS, TEACHER_BURST = 0.1, 10
 PUPIL_SECONDS = 1.0
 """Between two messages of a pupil."""
 LEAD_BYTES, PUPIL_BYTES = 16_384, 2048
-"""The size of the teacher's link, which goes to 300 people, and of a pupil's message: as JSON in UTF-8."""
+"""Bytes in UTF-8 of the teacher's link, which goes to 300 people, and of a pupil's message as JSON."""
 PRESENT_SECONDS = 30.0
 """Somebody who was not heard of for longer is away, and takes no place."""
 

@@ -16,7 +16,7 @@ from anyio import CapacityLimiter, to_thread
 
 from chumoku.app.api import room_requests
 from chumoku.app.errors import AppError
-from chumoku.app.services.rooms import limits, store, value
+from chumoku.app.services.rooms import acts, limits, store, value
 from chumoku.app.services.rooms.database import Database
 from chumoku.app.services.rooms.store import Person
 from chumoku.app.services.wire import Event, Piece
@@ -25,11 +25,11 @@ log = logging.getLogger("chumoku")
 
 T = TypeVar("T")
 POLL_SECONDS = 0.05
-"""Between two looks at the file, for what other processes changed."""
+"""Between two reads of the file, for what other processes changed."""
 SOON_SECONDS = 0.02
 """Between two readings of a room that this process changes: a hundred votes a second are few snapshots."""
 AGAIN_SECONDS = 1.0
-"""After a look at the file that failed."""
+"""After a read of the file that failed."""
 SWEEP_SECONDS = 300.0
 PRESENT_EVERY, COUNT_EVERY = 10.0, 5.0
 """Between two notes of who is there, and two countings of them for the teachers."""
@@ -221,7 +221,7 @@ class Rooms:
         return shown
 
     async def post(self, key: str, message: room_requests.OfTeacher | room_requests.OfPupil) -> None:
-        await self.watch.work(partial(store.posted, self.database, key, message))
+        await self.watch.work(partial(acts.posted, self.database, key, message))
         self.watch.nudge()
 
     async def leave(self, key: str) -> None:
