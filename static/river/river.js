@@ -75,7 +75,11 @@ function buildRiverParts(root, say) {
     t("river.measure"),
   );
   const moment = h("span", { class: "dim moment", "aria-hidden": true }, t("river.moment_short")); // it has a name that says more
-  const which = h("button", { class: "btn", type: "button", dataset: { testid: "river-which" } }, t("river.which"));
+  const which = h(
+    "button",
+    { class: "btn opens-drawer", type: "button", dataset: { testid: "river-which" } },
+    t("river.which"),
+  );
   const foot = h("div", { class: "foot" }, watch, moment, scrub, choice, legend, measure, which);
   replace(say, says, previewed, restore);
   const waits = h("p", { class: "lines-wait", role: "status", hidden: true, dataset: { testid: "river-waits" } });

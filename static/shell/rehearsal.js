@@ -1,13 +1,13 @@
 /**
  * The first head that a page opens took twice as long as the next one: its code had not run, its rules had matched nothing and
  * its letters had no shapes. So when a page is idle, the views of an open head are drawn once out of sight, from blank numbers:
- * nothing is requested, and nothing stays.
+ * nothing is requested or shown, and what these views listen to finds nothing in the document any more.
  */
 
 import { detailOf } from "../data/request.js";
 import { has, tapOf } from "../model/description.js";
 import { needsOfScores } from "../model/weight_arithmetic.js";
-import { h, together, whenIdle } from "../ui/dom.js";
+import { guarded, h, together, whenIdle } from "../ui/dom.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -42,13 +42,20 @@ export function rehearse(page, parts, trace, state, actions) {
       roots.map((root) => h("div", { class: "panel" }, root)),
     );
     page.append(stage);
-    try {
-      together(() => parts.forEach(([view], i) => view.draw(roots[i], blank, state, actions)));
-      stage.getBoundingClientRect(); // its letters get their shapes
-    } finally {
-      stage.remove();
-    }
+    const draw = () => together(() => parts.forEach(([view], i) => view.draw(roots[i], blank, state, actions)));
+    guarded(unnoticed, draw);
+    stage.getBoundingClientRect(); // its letters get their shapes
+    stage.remove();
   });
+}
+
+/** A view that cannot draw blank numbers will draw its own. @param {() => void} draw */
+function unnoticed(draw) {
+  try {
+    draw();
+  } catch (error) {
+    console.warn(error);
+  }
 }
 
 /** Whether a head is drawn from its own numbers alone. @param {ModelTrace} trace @param {State} state */

@@ -51,7 +51,7 @@ function allowed({ file }, patch) {
 /** Selections that refer to another model's numbers. */
 const UNCHOSEN = { cell: null, ffnUnit: null, answer: null };
 
-/** How a typed text is read: what a chat's template wrote, special tokens included, does not hold for another text. */
+/** How a text that is typed after a chat is read: what its template wrote, special tokens included, is gone. */
 const AS_TYPED = { addSpecial: true, special: false, chat: [] };
 
 /** Whether the model can answer this: a class, or a token that can be sampled. @param {{classes: string[]|null, vocab_size: number, never_sampled: number[]}} model @param {number|null} id */
@@ -92,7 +92,8 @@ export function fitted(before, patch, modelOf, declared) {
     (changed || another) && patch.viewState !== null
       ? { viewState: mergedViewState(anotherSentence(declared), patch.viewState ?? {}) }
       : {};
-  const typed = "text" in patch && patch.text !== before.text && !("addSpecial" in patch) ? AS_TYPED : {};
+  const leaves = (before.chat.length > 0 || !before.addSpecial) && !("addSpecial" in patch);
+  const typed = leaves && "text" in patch && patch.text !== before.text ? AS_TYPED : {};
   const asked = {
     ...fresh,
     ...(another && { answer: null }),

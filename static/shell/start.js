@@ -70,7 +70,7 @@ function continuedLine({ actions, declared, examples, models, firstModel, frame 
   const patch = startPatch(examples, models, firstModel, declared);
   const click = () => patch && actions.set(patch);
   const attrs = { class: "btn quiet", type: "button", dataset: { testid: "to-start" }, on: { click } };
-  const button = patch && h("button", attrs, t("start.page"));
+  const button = patch && h("button", attrs, t(patch.start ? "start.page" : "start.example"));
   const line = h("p", { class: "continued", dataset: { testid: "continued" } }, t("start.continued"), button);
   frame.header.model.after(line);
   return line;

@@ -181,10 +181,13 @@ def test_a_question_is_read_in_the_pupils_language_and_the_model_answers_it(ente
     assert answer()[0] == "car 4 ✓"
     asked = put("With or without the causal mask?")
     shares = [share(teacher, causal) for causal in (True, False)]
-    told = [f"car（{one}）と予測" in asked for one in shares]
+    told = [f"「car」（{one}）と予測" in asked for one in shares]
+    teacher.reload()  # the model still answers it
+    expect(teacher.get_by_test_id("room-reveal")).to_have_text("Show the answer")
     right, says = answer()
     assert right == ("マスクがあるとき ✓" if told == [True, False] else "マスクがないとき ✓")
     assert all(one in says for one in shares)
+    teacher.get_by_test_id("room-open").click()
     teacher.get_by_test_id("room-lesson").click()
     teacher.get_by_test_id("room-ask").click()
     expect(pupil.get_by_test_id("room-question")).to_have_text(

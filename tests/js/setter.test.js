@@ -164,3 +164,9 @@ test("another text after a chat is read as any typed text: the tokens around it 
   const other = { text: "<s>[user] bye", special: true, addSpecial: false, chat: [] };
   assert.deepEqual(then(other), { ...read, turns: [] }, "the next turn of a chat, or a run that was opened");
 });
+
+test("special tokens that the reader asked for are read in the next text, too", () => {
+  const model = line(decoder, "a");
+  const before = { ...DEFAULTS, model: "a", text: "[MASK] sat", special: true };
+  assert.equal({ ...before, ...fitted(before, { text: "[MASK] sat down" }, () => model, []) }.special, true);
+});

@@ -76,7 +76,7 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
       current.counts?.flat().some(Boolean) &&
         button("room-see-votes", "quiet room-see-votes", t("room.see_votes"), open),
       current.round === 1 && button("room-again", "", t("room.again"), () => say({ kind: "again" })),
-      button("room-reveal", "primary", t(put ? "room.reveal" : "room.reveal_counts"), reveal),
+      button("room-reveal", "primary", t(answering() ? "room.reveal" : "room.reveal_counts"), reveal),
       button("room-done", "quiet", t("room.withdraw"), done),
     ];
   }
@@ -84,16 +84,19 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
   /** @param {NonNullable<Taught["question"]>} current */
   function drawVoting(current) {
     const vote = h("div");
-    drawVote(vote, current, { mark: put ? undefined : (right) => say({ kind: "reveal", right, says: "" }) });
-    const hint = !current.revealed && t(put ? "room.question_how" : "room.mark_hint");
+    drawVote(vote, current, { mark: answering() ? undefined : (right) => say({ kind: "reveal", right, says: "" }) });
+    const hint = !current.revealed && t(answering() ? "room.question_how" : "room.mark_hint");
     replace(question, h("h3", null, t("room.question")), vote, hint && h("p", { class: "dim" }, hint));
   }
 
+  /** What answers the question that is on the screens: another device of the teacher's may have put another one. */
+  const answering = () => (put && saidHere(put.words).own.ask === room?.question?.ask ? put : null);
+
   async function reveal() {
     try {
-      const judged = await put?.judge();
+      const judged = await answering()?.judge();
       uncover();
-      if (put && askedAt === stepNamed(actions.get())) revealAnswer(frame.root);
+      if (answering() && askedAt === stepNamed(actions.get())) revealAnswer(frame.root);
       const { own, others } = saidHere(judged?.says ?? { [language()]: "" });
       say({ kind: "reveal", right: judged?.right ?? null, says: own, others });
     } catch (error) {
@@ -135,16 +138,18 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
   /** The page was opened again: the model still answers the question that is on the screens. */
   async function recognize() {
     const asked = room?.question;
-    const same = asked && !put && offers.find(({ label }) => label === asked.ask);
+    if (!asked || answering()) return;
+    const same = offers.find(({ label, options }) => label === asked.ask || options?.join() === asked.options.join());
     if (!same) return;
     const prepared = await same.put();
-    put ??= { ...prepared, covers: same.covers, view: actions.get().view };
+    if (saidHere(prepared.words).own.ask !== asked.ask) return; // the same question about something else
+    put = { ...prepared, covers: same.covers, view: actions.get().view };
     askedAt = stepNamed(actions.get());
     drawn.acts = drawn.question = "";
   }
 
   function drawOffers() {
-    const buttons = offers.map((one, i) => button(`room-ask-${i}`, "room-offer", one.label, () => ask(one)));
+    const buttons = offers.map((one, i) => button(`room-ask-${i}`, "room-offer", one.label, () => ask(offers[i])));
     replace(
       question,
       h("h3", null, t("room.ask_class")),
@@ -162,6 +167,7 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
       const own = ownQuestion(ask_.value, options.value);
       if (!own) return problem(t("room.own_needs"));
       put = null; // the teacher answers it
+      askedAt = stepNamed(actions.get());
       say({ kind: "ask", ...own });
     });
     return buildFold(
@@ -204,7 +210,7 @@ export function createAsking(context, { acts, notes, question, screen }, { say, 
         done();
       }
       holdLesson();
-      offer();
+      if (at !== offeredAt) offer();
     },
     /** @param {ModelTrace|null} now */
     draw(now) {

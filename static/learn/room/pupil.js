@@ -10,11 +10,12 @@ import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { revealAnswer } from "../lesson/step.js";
 import { createFollowing, sharedLink } from "./following.js";
-import { drawVote } from "./vote.js";
+import { preparedQuestions } from "./questions.js";
+import { drawVote, inReadersLanguage } from "./vote.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { Own, Shared, Turn } from "../../data/rooms.js"
+ * @import { Own, Question, Shared, Turn } from "../../data/rooms.js"
  * @import { Context } from "../../page.js"
  * @import { State } from "../../state/store.js"
  * @import { Part, Seat } from "./room.js"
@@ -124,7 +125,8 @@ export function createPupil(context, { say, leave }) {
   /** @type {ModelTrace|null} */
   let trace = null;
   let isNamed = false;
-  const typing = { turn: 0, field: h("textarea") };
+  /** `given`: what the field had before the pupil typed: the page's own sentence. */
+  const typing = { turn: 0, field: h("textarea"), given: "" };
   /** What was handed in before, by turn: a refusal leaves it. @type {Record<string, string|undefined>} */
   const before = {};
   let recalls = /** @type {number|null} */ (null);
@@ -141,9 +143,14 @@ export function createPupil(context, { say, leave }) {
     frame.root.classList.toggle("room-explores", explores);
   }
 
-  /** The step's own question is answered with the class's, so that its picture shows it. */
-  function answerLesson() {
-    if (actions.get().lesson === null || following.isExploring()) return;
+  /** The step's own question is answered with the class's, so that its picture shows it. @param {Question} asked */
+  async function answerLesson(asked) {
+    const { lesson, lessonStep } = actions.get();
+    if (lesson === null || following.isExploring()) return;
+    const [step] = await preparedQuestions(context, trace, actions.get()).catch(() => []);
+    const now = actions.get();
+    if (!step || step.label !== inReadersLanguage(asked).ask || now.lesson !== lesson || now.lessonStep !== lessonStep)
+      return; // it was about something else
     following.untouched();
     revealAnswer(frame.root);
   }
@@ -231,24 +238,33 @@ export function createPupil(context, { say, leave }) {
       event.preventDefault();
       tryOut();
     });
-    Object.assign(typing, { turn: turn.id, field });
+    Object.assign(typing, { turn: turn.id, field, given: field.value });
     return field;
+  }
+
+  const isTyped = () => typing.field.value !== typing.given;
+  /** A field in which nothing was typed has the page's sentence. */
+  function followText() {
+    if (isTyped()) return;
+    typing.field.value = actions.get().text;
+    typing.given = typing.field.value;
   }
 
   const typed = () => typing.field.value.replace(/\s+/g, " ").trim();
 
   /** The whole model with this sentence, on the pupil's own page. */
   function tryOut() {
-    const { model } = actions.get();
+    const { model, pair } = actions.get();
     const text = typed();
     if (text === "") return;
+    typing.given = typing.field.value;
     following.explore();
-    address.open(linkOf(/** @type {State} */ ({ ...DEFAULTS, model, text }), declared));
+    address.open(linkOf(/** @type {State} */ ({ ...DEFAULTS, model, text, pair }), declared));
   }
 
   /** @param {Turn} turn */
   function handIn(turn) {
-    if (typed() !== "" && typed() !== actions.get().text) tryOut(); // who types and hands in means what was typed
+    if (isTyped()) tryOut(); // who types and hands in means what was typed
     const state = actions.get();
     const text = handedText(state, trace?.key === keyOf(state) ? trace : null);
     before[turn.id] = own.sentences[turn.id];
@@ -264,7 +280,7 @@ export function createPupil(context, { say, leave }) {
     show(/** @type {Shared} */ now) {
       const before = room?.question;
       room = now;
-      if (now.question?.revealed && before?.id === now.question.id && !before.revealed) answerLesson();
+      if (now.question?.revealed && before?.id === now.question.id && !before.revealed) answerLesson(now.question);
       const called = recalls !== null && now.recalls > recalls;
       if (called) following.back();
       recalls = now.recalls;
@@ -278,7 +294,10 @@ export function createPupil(context, { say, leave }) {
       if (room === null) following.begin(now.explores);
       draw();
     },
-    follow: () => following.follow(),
+    follow() {
+      following.follow();
+      followText();
+    },
     draw(now) {
       trace = now;
       if (now) following.drawn();

@@ -1,6 +1,7 @@
 /** The questions that a teacher can put to the class: of the lesson's step, of the quiz for what is shown, and the teacher's own. */
 
 import { lesson as fetchLesson } from "../../data/lessons.js";
+import { keyOf } from "../../data/request.js";
 import { firstOf } from "../../data/rooms.js";
 import { trainedCausal, writesTarget } from "../../model/description.js";
 import { rowOf } from "../../model/selection.js";
@@ -33,7 +34,8 @@ import { QUIZ_QUESTIONS } from "../quiz/questions/index.js";
  * @typedef {{ask: string, options: string[]}} Words
  * @typedef {{right: number|null, says: Said<string>}} Judged
  * @typedef {{words: Said<Words>, judge: () => Promise<Judged>}} Put
- * @typedef {{label: string, covers: boolean, put: () => Promise<Put>}} Prepared  `label`: on the button that asks it
+ * @typedef {{label: string, covers: boolean, options?: string[], put: () => Promise<Put>}} Prepared  `label`: on the button that asks
+ *   it; `options`: by which it is known again where its words are others
  */
 
 /** @template T @typedef {Partial<Record<Language, T>>} Said  in this page's language, and in the others that could be fetched */
@@ -86,7 +88,7 @@ const [ASK, OPTION] = [600, 200];
  */
 export async function preparedQuestions(context, trace, state) {
   if (state.lesson !== null) return ofLesson(context, state);
-  return trace ? ofQuiz(context, trace, state) : [];
+  return trace?.key === keyOf(state) ? ofQuiz(context, trace, state) : []; // not about the sentence before
 }
 
 /** @param {Context} context @param {State} state @returns {Promise<Prepared[]>} */
@@ -167,8 +169,8 @@ function ofMask(actions, trace, state) {
     const runs = /** @type {any[]} */ ([]);
     for (const causal of [true, false]) runs.push(await actions.predict({ ...state, causal }, row, "quiz"));
     const [best] = runs[told].candidates;
-    const shareIn = (/** @type {any} */ run) =>
-      percent(run.candidates.find((/** @type {any} */ { id }) => id === best.id)?.before ?? 0);
+    const shareIn = (/** @type {any} */ run) => shareOf(run.candidates, best.id);
+    if (shareIn(runs[0]) === shareIn(runs[1])) throw new Error(t("room.mask.same"));
     const parts = () => ({
       after: plainText([namedToken(after, "q")]),
       token: plainText([namedToken(best)]),
@@ -180,7 +182,13 @@ function ofMask(actions, trace, state) {
     const judge = async () => ({ right: told, says: await inEach(says) });
     return { words: await inEach(() => ({ ask: ask(), options: options() })), judge };
   }
-  return { label: t("room.mask.label"), covers: true, put };
+  return { label: t("room.mask.label"), options: options(), covers: true, put };
+}
+
+/** A token's share; of one that is not among the most likely, what it is below. @param {{id: number, before: number}[]} candidates @param {number} id */
+function shareOf(candidates, id) {
+  const found = candidates.find((one) => one.id === id);
+  return found ? percent(found.before) : t("room.mask.below", { p: percent(candidates[candidates.length - 1].before) });
 }
 
 /** The teacher's own question, typed: the options are its lines. Null: it has fewer than two. @param {string} ask @param {string} lines */

@@ -176,7 +176,9 @@ export function writtenWords({ names, row, written, answers: [answer] }, { step,
 /** That the text which was left is kept, and the button that shows both. @returns {Words} */
 export function keptWords() {
   const attrs = { class: "link", type: "button", dataset: { testid: "compare-texts", focus: "compare-texts" } };
-  return phrase("say.kept", { compare: h("button", attrs, t("say.compare_texts")) });
+  return [
+    h("span", { class: "opens-drawer" }, phrase("say.kept", { compare: h("button", attrs, t("say.compare_texts")) })),
+  ];
 }
 
 /** How the chosen token came, if it is the last and this page drew it or left another text with it. @param {{trace: ModelTrace, actions: Actions}} now @param {number} row @returns {Written|null} */
