@@ -67,6 +67,7 @@ ANEW = """async ([url, forget]) => {
   const clear = () => forget && [localStorage, sessionStorage].forEach((storage) => storage.clear());
   if (location.protocol === 'http:') clear();
   if (!document.querySelector('head > script[src$="static/main.js"]')) return false;
+  document.activeElement?.blur(); // letters of a moment ago are read now, not when their field leaves the document
   const asked = new URL(url ?? location.href, location);
   const [here, state] = [location.href, history.state];
   history.replaceState(null, '', '/?text=');
@@ -95,6 +96,7 @@ ANEW = """async ([url, forget]) => {
 
 # Through the empty page, so that the next wait cannot see the previous picture. Nothing is painted in between.
 FOLLOW = """([url, model]) => {
+  document.activeElement?.blur(); // letters of a moment ago are read now, not when their field loses the focus
   document.dispatchEvent(new PointerEvent('pointerdown')); // menus close, as by a click beside them
   const asked = new URL(url, location);
   if (!asked.searchParams.has('model')) asked.searchParams.set('model', model);
@@ -104,7 +106,6 @@ FOLLOW = """([url, model]) => {
     if (next !== asked && document.body.dataset.state !== 'empty') throw new Error('it does not follow its address');
   }
   scrollTo(0, 0);
-  document.activeElement?.blur();
 }"""
 
 
