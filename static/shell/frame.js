@@ -138,14 +138,15 @@ function measureEnds(root, parts) {
 
 /** The line of the path: where the page is, the masks, and the tools. @param {HTMLElement} masks @param {HTMLElement[]} tools  panels in the menu of tools */
 function buildPath(masks, tools) {
-  const crumbs = h("nav", { class: "crumbs", "aria-label": t("path.label"), dataset: { testid: "path" } });
+  const crumbs = h("div", { class: "crumbs" });
+  const trail = h("nav", { class: "trail", "aria-label": t("path.label"), dataset: { testid: "path" } }, crumbs);
   const inside = h("div", { class: "inside", role: "tablist", "aria-label": t("path.inside") });
   const items = h("div", { class: "tool-items" });
   const button = h("button", { class: "btn", type: "button", dataset: { testid: "tools" } }, t("tools.button"));
   const panel = h("div", { class: "tools-panel" }, items, tools);
   const menu = h("div", { class: "tools" }, button, panel);
-  const element = h("div", { class: "path" }, crumbs, inside, h("span", { class: "grow" }), masks, menu);
-  return { element, crumbs, inside, menu, button, panel, items };
+  const element = h("div", { class: "path" }, trail, inside, h("span", { class: "grow" }), masks, menu);
+  return { element, trail, crumbs, inside, menu, button, panel, items };
 }
 
 /** The place of shell/saved_traces.js, and what chooses a file. */

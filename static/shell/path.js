@@ -50,6 +50,17 @@ export function crumbsOf(state, model) {
   ]);
 }
 
+/** The longest path that leads to a head: "Model › Layer 5 › Head 7". @param {State} state @param {Model} model */
+export function deepestOf(state, model) {
+  const paths = attentionsOf(model).map(({ id, n_layer: layers, n_head: heads }) => {
+    const place = { ...state, view: "attention", attention: id, layer: layers - 1, head: heads - 1 };
+    return crumbsOf(place, model)
+      .map(({ text }) => text)
+      .join(" › ");
+  });
+  return paths.reduce((longest, path) => (path.length > longest.length ? path : longest), "");
+}
+
 /**
  * What a link names and the model lacks, and what is shown instead; null: it has the place.
  * @param {State} asked  as the link says @param {State} shown  fitted to the model @param {Model} model
@@ -82,7 +93,7 @@ const ended = (crumbs) => crumbs.map((crumb, i) => (i < crumbs.length - 1 ? crum
 
 /** @param {Context} context @returns {Follow} */
 export function createPath({ actions, modelOf, frame, ground }) {
-  const { crumbs, inside, element } = frame.path;
+  const { trail, crumbs, inside, element } = frame.path;
   const stations = VIEWS.filter(({ id, within }) => !within && placeNamed(id) !== "tools" && id !== "model");
   const tabs = stations.map((view) => tabOf(view, frame.opened.id, actions, modelOf));
   const walk = walkButton(actions, modelOf);
@@ -141,6 +152,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
         ]),
       ),
     );
+    update(trail, { "data-deepest": deepestOf(state, model) });
     const view = VIEWS.find(({ id }) => id === state.view);
     const open = view?.within?.(state, model) ?? view?.id;
     const isOpen = (/** @type {View} */ { id }) => id === open;
@@ -270,7 +282,7 @@ function walkButton(actions, modelOf) {
   const on = { click, pointerenter: soon, focus: soon };
   const [sign, words] = [h("span", { "aria-hidden": "true", class: "sign" }), h("span", { class: "words" })];
   const attrs = { class: "btn walk-through", type: "button", dataset: { testid: "walk-through" }, on };
-  const button = h("button", attrs, sign, words);
+  const button = h("button", attrs, h("span", { class: "label" }, sign, words));
   return {
     button,
     /** @param {boolean} walking */

@@ -697,16 +697,21 @@ def test_step_keeps_its_place_and_candidates_can_be_taken(open_page: "Callable[.
         assert len(places) == 1
 
 
-def test_an_edit_moves_no_tab(open_page: "Callable[..., Page]") -> None:
-    """On a screen of 1440 pixels all tabs stand beside the edits, in one line, where they were."""
+def test_neither_a_place_nor_an_edit_moves_a_tab(open_page: "Callable[..., Page]") -> None:
+    """On a screen of 1440 pixels all tabs stand beside the edits, in one line, where they were; so does the walk."""
     page = open_page(viewport=SCREEN)
-    opened(page, "attention")
+    opened(page, "model")
     tabs = page.get_by_test_id("station").locator("visible=true")
     boxes = tabs.evaluate_all(LEFT_AND_RIGHT)
+    walk = page.get_by_test_id("walk-through").evaluate_all(LEFT_AND_RIGHT)
     assert len(boxes) >= 8
+    page.locator("#tab-attention").click()
+    expect(page.get_by_test_id("crumb-head")).to_be_visible()
+    assert tabs.evaluate_all(LEFT_AND_RIGHT) == boxes
     page.get_by_test_id("switch-causal").click()
     expect(page.get_by_test_id("edit-undo")).to_be_visible()
     assert tabs.evaluate_all(LEFT_AND_RIGHT) == boxes
+    assert page.get_by_test_id("walk-through").evaluate_all(LEFT_AND_RIGHT) == walk
     page.get_by_test_id("head-eye").first.click()
     expect(page.get_by_test_id("edits-list")).to_be_visible()
     assert tabs.evaluate_all(LEFT_AND_RIGHT) == boxes

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { riverState } from "../../static/river/view_state.js";
 import { hrefOf } from "../../static/shell/examples.js";
-import { crumbsOf } from "../../static/shell/path.js";
+import { crumbsOf, deepestOf } from "../../static/shell/path.js";
 import { fitted } from "../../static/shell/setter.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { DEFAULTS } from "../../static/state/store.js";
@@ -39,6 +39,18 @@ test("the path leads from the model to what is open", () => {
   assert.deepEqual(path({ view: "ffn" }), ["model", "layer", "ffn"]);
   assert.deepEqual(path({ view: "embedding" }), ["model", "embedding"]);
   assert.deepEqual(path({ view: "cost" }), ["model", "tools"]);
+});
+
+test("the deepest place, whose room the path keeps, is as long as that of any head and the same from everywhere", () => {
+  const [{ id, n_layer: layers, n_head: heads }] = withRoute.description.attentions;
+  const deepest = deepestOf(state({}), withRoute);
+  for (const layer of Array(layers).keys())
+    for (const head of Array(heads).keys()) {
+      const open = state({ view: "av", attention: id, layer, head });
+      const said = crumbsOf(open, withRoute).map(({ text }) => text);
+      assert.ok(said.join(" › ").length <= deepest.length);
+      assert.equal(deepestOf(open, withRoute), deepest);
+    }
 });
 
 test("only the last crumb is open; the others lead there", () => {
