@@ -103,10 +103,10 @@ export async function refresh(page, state, moves = false) {
   }
   status.show("loading");
   controls.follow(state);
-  const another = page.trace?.key !== keyOf(state);
-  if (another) controls.draw(page.trace, state, null);
+  const waits = page.trace?.key !== keyOf(state) && !loader.knows(state); // what is here is drawn at once: after an undo
+  if (waits) controls.draw(page.trace, state, null);
   panels.arrange(state);
-  if (another) panels.busy(true);
+  if (waits) panels.busy(true);
   let first = true;
   try {
     const shows = (/** @type {ModelTrace} */ trace, /** @type {Set<string>} */ available) => {

@@ -149,7 +149,10 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
     );
   }
 
-  return { load, cancel, soon };
+  /** Whether the first picture of a state is here: it is drawn in this turn. @param {State} state */
+  const knows = (state) => state.file === null && traces.knowsOverview(state);
+
+  return { load, cancel, soon, knows };
 }
 
 /** Draws once what arrives together: all cached data arrives before the browser's next task. @param {() => void} show */

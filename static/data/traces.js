@@ -150,6 +150,9 @@ export function createTraces(api, { modelNamed, onWait }) {
       }
     },
 
+    /** Whether the overview of a state is here: nothing is requested for it. @param {State} state */
+    knowsOverview: (state) => known("overview", overviewRequest(state, modelNamed(state.model))) !== null,
+
     /** One head in float32. @param {State} state @param {"detail"|"compared_detail"|"alone"} [kind] */
     detail(state, kind = "detail") {
       const model = modelNamed(state.model);

@@ -11,8 +11,9 @@ const state = { ...DEFAULTS, model: "tiny", text: "Hi you", query: 1, key: 0 };
 /**
  * What the controls are drawn with, in a page that shows `state`, while another one is loaded.
  * @param {Partial<typeof state>} change @param {boolean[]} arrivals  whether a panel can be drawn with each
+ * @param {boolean} [here]  whether its answer is here
  */
-async function drawn(change, arrivals) {
+async function drawn(change, arrivals, here = false) {
   const [following, drawing] = [/** @type {any[]} */ ([]), /** @type {string[]} */ ([])];
   const next = { ...state, ...change };
   const [before, now] = [{ key: keyOf(state) }, { key: keyOf(next) }];
@@ -20,6 +21,7 @@ async function drawn(change, arrivals) {
   const page = {
     loader: {
       cancel() {},
+      knows: () => here,
       load: async (/** @type {any} */ _, /** @type {any} */ __, /** @type {Function} */ onTrace) => {
         for (due of arrivals) onTrace(now, new Set());
         return true;
@@ -53,6 +55,10 @@ test("another choice in the same sentence draws each control once", async () => 
 
 test("another sentence marks the trace before, and draws its own once", async () => {
   assert.deepEqual(await drawn({ text: "Hi there" }, [true]), ["before", "now"]);
+});
+
+test("a run whose answer is here, as after an undo, draws each control once", async () => {
+  assert.deepEqual(await drawn({ text: "Hi there" }, [true], true), ["now"]);
 });
 
 test("what arrives later draws them again only where a panel is drawn with it", async () => {

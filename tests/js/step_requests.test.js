@@ -158,3 +158,19 @@ test("the open head with keys and values of all layers is one request", async ()
   assert.deepEqual(one.detail.heads, [1]);
   assert.ok(one.detail.want.includes("layers.1.attn.scores"));
 });
+
+test("what was shown before an edit is known: its undo asks for no trace", async () => {
+  const model = named(decoder);
+  const { asked, api } = server(model);
+  const traces = createTraces(/** @type {any} */ (api), { modelNamed: () => model });
+  const loader = createLoader(traces, { modelNamed: () => model, bring: async () => {}, onWait: () => {} });
+  const before = { ...DEFAULTS, start: false, model: "tiny", text: "a", view: "attention" };
+  const after = { ...before, interventions: /** @type {any} */ ([HEAD_OFF]) };
+  assert.ok(!loader.knows(before));
+  await loader.load(before, needsOf(before, model), () => {});
+  assert.ok(loader.knows(before) && !loader.knows(after));
+  await loader.load(after, needsOf(after, model), () => {});
+  asked.length = 0;
+  await loader.load(before, needsOf(before, model), () => {});
+  assert.deepEqual(asked, []);
+});
