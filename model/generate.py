@@ -55,9 +55,10 @@ class Generator:
         """Whether the window is full."""
         return len(self.ids) >= self.session.window
 
-    def prefill(self) -> Step:
-        """Read the prompt, except for the part that the session has resumed."""
-        return self._read(self.session.prompt[len(self.ids) :], None, None)
+    def prefill(self, known: Distribution | None = None) -> Step:
+        """Read the prompt, except for the part that the session has resumed. `known`: what follows it, if that was
+        computed before."""
+        return self._read(self.session.prompt[len(self.ids) :], None, None, known)
 
     def step(self) -> Step:
         """Draw the next token and read it. Raises `ValueError` if the window is full."""
@@ -73,16 +74,24 @@ class Generator:
         u = uniform(self.settings.seed, len(self.ids))
         return self.next, u, draw(self.next, u)
 
-    def _read(self, ids: Sequence[int], drawn: Distribution | None, u: float | None) -> Step:
+    def _read(
+        self, ids: Sequence[int], drawn: Distribution | None, u: float | None, known: Distribution | None = None
+    ) -> Step:
         start = perf_counter()
-        return self._took(self.session.step(ids), drawn, u, perf_counter() - start)
+        return self._took(self.session.step(ids), drawn, u, perf_counter() - start, known=known)
 
     def _took(
-        self, forward: Forward, drawn: Distribution | None, u: float | None, seconds: float, together: int = 1
+        self,
+        forward: Forward,
+        drawn: Distribution | None,
+        u: float | None,
+        seconds: float,
+        together: int = 1,
+        known: Distribution | None = None,
     ) -> Step:
         if drawn is not None:
             self.forced = self.forced[1:]
-        self.next = distribution(forward.logits, self.settings, self.banned, self.ids)
+        self.next = known or distribution(forward.logits, self.settings, self.banned, self.ids)
         of_pass = (forward.tensors, forward.computed, forward.cache_bytes, seconds, together)
         return Step(list(self.ids), drawn, u, self.next, *of_pass)
 

@@ -10,19 +10,23 @@ from typing import Any
 import torch
 
 from chumoku.app.api.requests import GenerateRequest
+from chumoku.app.api.schema import Sampling
 from chumoku.app.errors import AppError
 from chumoku.app.services import tokens
 from chumoku.app.services.batching import Batching
 from chumoku.app.services.capabilities import CLASSIFIES, check_can
 from chumoku.app.services.plan import plan_writing
 from chumoku.app.services.predictions import prediction_json, settings_of
-from chumoku.app.services.prefixes import Prefixes
-from chumoku.app.services.wire import Event, in_json
+from chumoku.app.services.prefixes import Prediction, Prefixes
+from chumoku.app.services.wire import EncodedDict, EncodedList, Event, in_json
 from chumoku.model import batched_decoding
 from chumoku.model.describe import Description
 from chumoku.model.generate import Generator, Step, completes, step_together
+from chumoku.model.session import Prefix, is_resumable
 from chumoku.model.stopping import Stopped
 from chumoku.model.traceable import TraceableModel
+
+NUMBERS = tuple(name for name in Sampling.model_fields if name != "banned")
 
 
 class GenerationSession:
@@ -51,6 +55,11 @@ class GenerationSession:
         self.prefixes = prefixes if prefixes and request.cache else Prefixes(0)
         self.key = self.prefixes.key(self.plan, request, names)
         self.reused = 0  # tokens of the prompt that an earlier generation has read
+        self.prefix: Prefix | None = None
+        """What it has read, if that is in the cache."""
+        self.asked = (request.n, *(getattr(request, name) for name in NUMBERS), tuple(request.banned))
+        self.tokens = EncodedList()
+        """On the wire, those of the text that grows."""
 
     @property
     def group(self) -> Hashable:
@@ -86,21 +95,37 @@ class GenerationSession:
 
     def resume(self) -> None:
         """Starts after the longest prefix of the prompt that is in the cache."""
-        self.prefixes.resume(self.key, self.generator.session)
+        self.prefix = self.prefixes.resume(self.key, self.generator.session)
         self.reused = len(self.generator.ids)
+
+    def follow(self, other: GenerationSession) -> None:
+        """Starts where another stands that has the same run and prediction, and has read its prompt."""
+        session, theirs = self.generator.session, other.generator.session
+        prefix = theirs.prefix if is_resumable(theirs) else None
+        if prefix is None or not is_resumable(session):
+            self.start()
+            return
+        session.resume(prefix)
+        self.generator.next, self.tokens = other.generator.next, other.tokens
 
     def start(self) -> Event:
         """Reads the rest of the prompt; returns its tokens and the prediction after them."""
-        step = self.generator.prefill()
-        self._keep()
+        whole = self.prefix if self.is_read else None
+        known = None if whole is None else self.prefixes.predictions.find(whole.logits, self.asked)
+        step = self.generator.prefill(None if known is None else known.dist)
+        if whole is None:
+            self._keep()
         tokenizer, writes_target = self.traceable.tokenizer, self.plan.run.target is not None
+        if known is None:
+            known = self._told(step, EncodedList(tokens.tokens_json(tokenizer, self.prompt)))
+        self.tokens = known.tokens
         data = {
             "model": self.traceable.name,
-            "tokens": tokens.tokens_json(tokenizer, self.plan.padded),
-            "target_tokens": tokens.tokens_json(tokenizer, self.prompt) if writes_target else None,
+            "tokens": tokens.tokens_json(tokenizer, self.plan.padded) if writes_target else self.tokens,
+            "target_tokens": self.tokens if writes_target else None,
             "n_prompt": len(self.prompt),
             "run": self.plan.resolved(self.request),
-            "prediction": self._prediction(step),
+            "prediction": known.told,
             "cache": {"reused": self.reused} | cache_json(step),
         }
         return Event("start", data)
@@ -113,16 +138,17 @@ class GenerationSession:
     def tell(self, step: Step, start: float) -> Event:
         """The event of a step that began at `start`; stores the prefix in the cache."""
         self._keep()
-        token = self.traceable.tokenizer.tokens(step.ids)[-1]
         assert step.drawn is not None
+        self.tokens = tokens.grown(self.traceable.tokenizer, self.tokens, step.ids)
+        token = self.tokens[-1]
         data = {
-            "index": token.index,
-            "token": tokens.token_json(token),
+            "index": token["index"],
+            "token": token,
             "u": step.u,
-            "before": float(step.drawn.before[token.id]),
-            "after": float(step.drawn.after[token.id]),
+            "before": float(step.drawn.before[token["id"]]),
+            "after": float(step.drawn.after[token["id"]]),
             "rows": {id: rows_json(step, taps) for id, taps in self.taps.items()} if self.request.rows else None,
-            "prediction": self._prediction(step),
+            "prediction": self._told(step, self.tokens).told,
             "cache": cache_json(step),
         }
         return Event("step", data | {"seconds": perf_counter() - start})
@@ -132,13 +158,17 @@ class GenerationSession:
 
     def _keep(self) -> None:
         """Stores what was read for other generations."""
-        self.prefixes.keep(self.key, self.generator.session)
+        self.prefix = self.prefixes.keep(self.key, self.generator.session)
 
-    def _prediction(self, step: Step) -> dict[str, Any]:
-        """The prediction after the newest token."""
+    def _told(self, step: Step, shown: EncodedList) -> Prediction:
+        """The prediction after the newest token, which the next generation may begin with."""
         position = len(step.ids) - 1
         found = prediction_json(self.traceable.tokenizer, step.next, self.request.n, self.request)
-        return {"position": position, "next_index": position + 1} | found
+        told = EncodedDict({"position": position, "next_index": position + 1} | found)
+        prediction = Prediction(step.next, told, shown)
+        if self.prefix is not None:
+            self.prefixes.predictions.keep(self.prefix.logits, self.asked, prediction)
+        return prediction
 
 
 @dataclass(eq=False)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter, OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass
 from threading import Lock
 from weakref import WeakKeyDictionary
 
@@ -18,9 +20,13 @@ from torch import Tensor
 from chumoku.app.api.run import RunRequest
 from chumoku.app.services.metrics import Metrics
 from chumoku.app.services.plan import RunPlan
+from chumoku.app.services.wire import EncodedDict, EncodedList
+from chumoku.model.sampling import Distribution
 from chumoku.model.session import Prefix, Session, is_resumable
 from chumoku.model.traceable import TraceableModel
 
+PREDICTIONS = 8
+"""Predictions may take this part of the cache's limit, in addition."""
 RunKey = tuple[int, str]
 """The key: a loaded model, and everything in a run that affects the cache, except the ids."""
 
@@ -30,6 +36,7 @@ class Prefixes:
 
     def __init__(self, limit: int, metrics: Metrics | None = None) -> None:
         self.limit, self.metrics = limit, metrics or Metrics()
+        self.predictions = Predictions(limit // PREDICTIONS)
         self._kept: OrderedDict[tuple[RunKey, tuple[int, ...]], Prefix] = OrderedDict()
         self._memory = TensorMemory()
         self._serials: WeakKeyDictionary[TraceableModel, int] = WeakKeyDictionary()
@@ -54,15 +61,16 @@ class Prefixes:
             serial = self._serials.setdefault(plan.traceable, next(self._numbers))
         return serial, json.dumps(about)
 
-    def resume(self, key: RunKey, session: Session) -> None:
-        """Advances a fresh `session` past the longest cached prefix of its prompt."""
+    def resume(self, key: RunKey, session: Session) -> Prefix | None:
+        """Advances a fresh `session` past the longest cached prefix of its prompt, which it returns."""
         if not self.limit or not is_resumable(session):
-            return
+            return None
         found = self._longest(key, tuple(session.prompt))
         how = "none" if found is None else "whole" if len(found.ids) == len(session.prompt) else "part"
         self.metrics.prefixes.labels(how).inc()
         if found is not None:
             session.resume(found)
+        return found
 
     def _longest(self, key: RunKey, prompt: tuple[int, ...]) -> Prefix | None:
         """The longest cached prefix of `prompt`."""
@@ -74,13 +82,14 @@ class Prefixes:
                     return self._kept[place]
         return None
 
-    def keep(self, key: RunKey, session: Session) -> None:
-        """Caches what `session` has read so far, if others can continue from it."""
+    def keep(self, key: RunKey, session: Session) -> Prefix | None:
+        """Caches what `session` has read so far, if others can continue from it. Returns it; None if it is not cached,
+        or was before: its numbers may differ in the last bits."""
         if not self.limit or not is_resumable(session):
-            return
+            return None
         prefix = session.prefix
         if prefix is None:
-            return
+            return None
         place = key, prefix.ids
         with self._lock:
             if place not in self._kept:
@@ -89,6 +98,55 @@ class Prefixes:
             self._kept.move_to_end(place)
             while self.nbytes > self.limit:
                 self._memory.remove(self._kept.popitem(last=False)[1].tensors)
+            return prefix if self._kept.get(place) is prefix else None
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What follows a text: the distribution, how an event tells it, and the text's tokens on the wire."""
+
+    dist: Distribution
+    told: EncodedDict
+    tokens: EncodedList
+
+    @property
+    def nbytes(self) -> int:
+        parts = (self.dist.before, self.dist.after, self.dist.kept, self.dist.cut, self.dist.ranked)
+        return sum(x.nbytes for x in parts) + AS_OBJECTS * (len(self.told.text) + len(self.tokens.text))
+
+
+AS_OBJECTS = 4
+"""Bytes per character of JSON that is kept as text and as objects."""
+
+
+class Predictions:
+    """The newest predictions, at most `limit` bytes of them: what ends one answer begins the next, for a reader who
+    takes a step. Each belongs to the logits that it was computed from. Thread-safe."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.nbytes = limit, 0
+        self._kept: OrderedDict[Hashable, tuple[Tensor, Prediction]] = OrderedDict()
+        self._lock = Lock()
+
+    def find(self, logits: Tensor, asked: Hashable) -> Prediction | None:
+        """`asked`: the sampling settings, and how many candidates."""
+        key = id(logits), asked
+        with self._lock:
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key][1]
+
+    def keep(self, logits: Tensor, asked: Hashable, found: Prediction) -> None:
+        key = id(logits), asked  # no other tensor has this id as long as the entry holds this one
+        with self._lock:
+            if key in self._kept:
+                return
+            self._kept[key] = logits, found
+            self.nbytes += logits.nbytes + found.nbytes
+            while self.nbytes > self.limit:
+                old, gone = self._kept.popitem(last=False)[1]
+                self.nbytes -= old.nbytes + gone.nbytes
 
 
 class TensorMemory:

@@ -11,6 +11,7 @@ from chumoku.app.api.run import RunRequest
 from chumoku.app.errors import AppError
 from chumoku.app.services.memory_budget import Reserve, Size, unlimited
 from chumoku.app.services.pictures import check_reads_text, check_whole, patches
+from chumoku.app.services.wire import EncodedList
 from chumoku.model import typed_special as typed
 from chumoku.model.tokenizer import Token, check_encodable
 from chumoku.model.trace import with_first
@@ -270,6 +271,16 @@ def tokens_json(
         return found
     spans = covered(tokenizer, ids, text)
     return [one | {"covers": list(span)} if span else one for one, span in zip(found, spans, strict=True)]
+
+
+def grown(tokenizer: TraceableTokenizer, before: EncodedList, ids: Sequence[int]) -> EncodedList:
+    """`tokens_json` of `ids`, of which `before` is that of all but the last."""
+    newest, last = tokenizer.tokens([ids[-1]])[0], before[-1] if before else None
+    if last is None or last["partial"] or newest.partial:  # they may share a character
+        return EncodedList(tokens_json(tokenizer, ids))
+    start = last["end"]
+    place = {"index": len(before), "start": start, "end": start + newest.end}
+    return before.grown(token_json(newest) | place)
 
 
 def covered(tokenizer: TraceableTokenizer, ids: Sequence[int], typed: str) -> list[tuple[int, int] | None]:

@@ -10,7 +10,6 @@ from chumoku.app.api.requests import WaysRequest
 from chumoku.app.services.generation import GenerationSession, steps
 from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.wire import Event
-from chumoku.model.session import is_resumable
 from chumoku.model.traceable import TraceableModel
 
 
@@ -51,12 +50,8 @@ class Ways:
         """Reads the prompt; returns its tokens and the prediction after them, which all ways share."""
         self.first.resume()
         event = self.first.start()
-        session = self.first.generator.session
-        prefix = session.prefix if is_resumable(session) else None
-        for other in (way.session for way in self.all[1:]):
-            if prefix is not None and is_resumable(other.generator.session):
-                other.generator.session.resume(prefix)
-            other.start()
+        for other in self.all[1:]:
+            other.session.follow(self.first)
         return event
 
     @property

@@ -9,7 +9,7 @@ import base64
 import io
 import json
 import math
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -183,6 +183,29 @@ EVENT_JSON = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 """ASCII, unlike that of explanations: clients that split lines as Python does (httpx) also end them at U+2028."""
 
 
+class Encoded:
+    """A part of several events, encoded once. Not to be modified."""
+
+    text: str
+
+
+class EncodedDict(Encoded, dict[str, Any]):
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self.text = EVENT_JSON.encode(values)
+
+
+class EncodedList(Encoded, list[Any]):
+    def __init__(self, values: Iterable[Any] = (), text: str | None = None) -> None:
+        super().__init__(values)
+        self.text = EVENT_JSON.encode(list(self)) if text is None else text
+
+    def grown(self, value: Any) -> EncodedList:
+        """With one more at its end."""
+        text = EVENT_JSON.encode(value)
+        return EncodedList([*self, value], f"{self.text[:-1]},{text}]" if self else f"[{text}]")
+
+
 @dataclass(frozen=True)
 class Event:
     """One message of the stream; `data` is JSON. It is encoded where it is made: not on the event loop."""
@@ -192,8 +215,15 @@ class Event:
     encoded: bytes = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        encoded = f"event: {self.name}\ndata: {EVENT_JSON.encode(self.data)}\n\n".encode()
-        object.__setattr__(self, "encoded", encoded)
+        object.__setattr__(self, "encoded", f"event: {self.name}\ndata: {event_json(self.data)}\n\n".encode())
+
+
+def event_json(data: Mapping[str, Any]) -> str:
+    known = [f"{EVENT_JSON.encode(name)}:{value.text}" for name, value in data.items() if isinstance(value, Encoded)]
+    if not known:
+        return EVENT_JSON.encode(data)
+    others = EVENT_JSON.encode({name: value for name, value in data.items() if not isinstance(value, Encoded)})
+    return f"{{{','.join([others[1:-1], *known] if len(others) > 2 else known)}}}"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from chumoku.app.api.requests import GenerateRequest
 from chumoku.app.services.generation import GenerationSession
 from chumoku.app.services.library import Entry, Library
 from chumoku.app.services.prefixes import Prefixes
+from chumoku.app.services.wire import Event
 from chumoku.model.session import DecoderSession
 from chumoku.model.traceable import TraceableModel, ZooFolders, ZooModel
 from tests.app.families import opened, save, tiny
@@ -129,6 +131,48 @@ def test_they_are_bounded_and_the_least_recently_used_go_first(three: Library) -
         same(traceable, known, token_ids=[n, *range(20)], seed=n)
         assert 0 < known.nbytes <= room
     assert known.metrics.prefixes.labels("whole")._value.get() >= 29
+
+
+def answer(traceable: TraceableModel, known: Prefixes, ids: list[int], **asked: Any) -> list[Event]:
+    """The start and the step of an answer."""
+    session = generation(traceable, known, token_ids=ids, **asked)
+    return [session.start(), session.step()]
+
+
+def told(event: Event) -> dict[str, Any]:
+    """What the client reads of an event's prediction and of its text."""
+    data = json.loads(event.encoded.split(b"data: ")[1])
+    assert data == event.data
+    return {name: data[name] for name in ("prediction", "tokens") if name in data}
+
+
+def test_an_answer_begins_with_the_prediction_that_ended_the_one_before(three: Library) -> None:
+    """Bit for bit, and not computed again; with other settings, it is another."""
+    traceable, known = ZooModel(opened(three, "gpt")), Prefixes(2**20)
+    ids, ended = [65, 66, 0xE6], None
+    for seed in range(12):  # random bytes: some are parts of characters
+        start, step = answer(traceable, known, ids, seed=seed, n=5)
+        fresh, _ = answer(traceable, Prefixes(0), ids, seed=seed, n=5)
+        assert told(start)["tokens"] == told(fresh)["tokens"]
+        assert ended is None or start.data["prediction"] is ended
+        assert told(step)
+        ids, ended = [*ids, step.data["token"]["id"]], step.data["prediction"]
+    hot, _ = answer(traceable, known, ids, temperature=2, n=5)
+    cold, _ = answer(traceable, Prefixes(0), ids, temperature=2, n=5)
+    assert told(hot)["prediction"]["settings"] == told(cold)["prediction"]["settings"]
+    assert hot.data["prediction"] != ended
+
+
+def test_predictions_are_bounded_and_the_least_recently_used_go_first(three: Library) -> None:
+    traceable, known = ZooModel(opened(three, "gpt")), Prefixes(2**20)
+    first, _ = answer(traceable, known, [1, 2, 3])
+    for n in range(40):
+        again, _ = answer(traceable, known, [1, 2, 3])
+        assert again.data["prediction"] is first.data["prediction"]
+        answer(traceable, known, [n, *range(20)], seed=n)
+        entries = known.predictions._kept.values()
+        assert known.predictions.nbytes == sum(x.nbytes + one.nbytes for x, one in entries) <= known.limit // 8
+    assert 2 < len(entries) < 40
 
 
 async def test_a_step_after_a_step_reads_one_token(families: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:

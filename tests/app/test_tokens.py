@@ -1,3 +1,5 @@
+import json
+
 import pytest
 from httpx import AsyncClient
 from hypothesis import given, settings
@@ -5,6 +7,7 @@ from hypothesis import strategies as st
 
 from chumoku.app.errors import AppError
 from chumoku.app.services import tokens
+from chumoku.app.services.wire import EncodedList
 from chumoku.app.settings import Settings
 from chumoku.model.checkpoint import ZOO, Checkpoint
 from chumoku.model.special_tokens import Special
@@ -56,6 +59,17 @@ def test_spans_of_any_ids_lie_in_their_text(ids: list[int]) -> None:
         assert 0 <= token["start"] <= token["end"] <= len(text)
         if not token["partial"] and not token["special"]:
             assert text[token["start"] : token["end"]] == token["text"]
+
+
+@given(ids=st.lists(st.integers(0, TOKENIZER.vocab_size - 1) | st.integers(0, 255), max_size=20))
+@settings(deadline=None)
+def test_a_text_that_grows_has_the_tokens_of_the_whole(ids: list[int]) -> None:
+    """Each is added to those before it, as far as no character is broken."""
+    found = EncodedList()
+    for n in range(len(ids)):
+        found = tokens.grown(TOKENIZER, found, ids[: n + 1])
+        assert found == tokens.tokens_json(TOKENIZER, ids[: n + 1])
+        assert json.loads(found.text) == found
 
 
 async def test_an_empty_text_has_no_tokens(client: AsyncClient) -> None:
