@@ -126,6 +126,9 @@ const isCovered = ({ quiz }, page) => quiz && TOLD.test(page?.dataset.quiz ?? "n
 /** How many answers have a bar: in the whole picture, and in the strip. */
 const [BARS, FEW_BARS] = [5, 2];
 
+/** A picture of 64 tokens takes some 10 ms: effects that arrive one after the other are gathered so long. Milliseconds. */
+const GATHERING = 200;
+
 /** @param {ReturnType<typeof buildRiverParts>} parts */
 function createRiver(parts) {
   let now = /** @type {Now|null} */ (null);
@@ -189,7 +192,8 @@ function createRiver(parts) {
   const page = /** @type {HTMLElement|null} */ (parts.root.closest(".page"));
   if (page) new MutationObserver(() => now?.state.quiz && render()).observe(page, { attributeFilter: ["data-quiz"] });
   parts.which.onclick = () => now?.actions.set({ drawer: "rank", ...rankState.patch({ shows: "heads", by: "delta" }) });
-  let frame = 0;
+  let [timer, frame] = [0, 0];
+  let drawnAt = -Infinity;
 
   /** What a button of the sentence hides. @param {string} hides */
   const edgesHidden = (hides) => {
@@ -197,13 +201,18 @@ function createRiver(parts) {
     return now && [edgeOf(now.trace, now.state, hides === "head")];
   };
 
-  /** Effects come many at a time. */
+  /** Effects come many at a time: the first is drawn at once, the others together. */
   function soon() {
-    cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(render);
+    timer ||= setTimeout(() => {
+      frame = requestAnimationFrame(render);
+    }, drawnAt + GATHERING - performance.now());
   }
 
   function render() {
+    clearTimeout(timer);
+    cancelAnimationFrame(frame);
+    timer = 0;
+    drawnAt = performance.now();
     if (!now) return;
     const { trace, state, actions } = now;
     const facts = factsOf(trace, state, rolls, measuring);
