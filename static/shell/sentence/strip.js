@@ -8,7 +8,7 @@ import { bytesLabel, characterGroups, namesOf, tokenName, visibleText } from "..
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
 import { COMES, rowOfToken, tokenOfRow } from "../../model/written.js";
-import { h, replace, update } from "../../ui/dom.js";
+import { h, replace, setText, update } from "../../ui/dom.js";
 import { integer } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { patchWords } from "../../ui/patch_picture.js";
@@ -26,36 +26,50 @@ import { shortSideName, sideName } from "./translation_sides.js";
 
 // One token of a strip, and the text below all of them.
 
+/** @typedef {{generated: boolean, hidden: boolean, pad: boolean, nth: number|null, place: number|null}} Shown  of a token; `nth`: of those that are called the same; `place`: its position id, where it is shown */
+
 /**
- * @param {"source"|"target"} side @param {Token} token @param {{generated: boolean, hidden: boolean, pad: boolean, nth: number|null}} is @param {number|null} place
- * @param {(index: number, asKey: boolean, line?: boolean) => void} choose
+ * The button of a token, and what puts a token into it: in another text, buttons stay, and only what differs is styled and laid out
+ * again.
+ * @param {"source"|"target"} side @param {(index: number, asKey: boolean, line?: boolean) => void} choose
  */
-function tokenButton(side, token, { generated, hidden, pad, nth }, place, choose) {
-  const called = token.patch ? patchWords(token.patch) : tokenName(token);
-  const name = t("sentence.token", { index: token.index, label: called, id: token.id });
-  const label = place === null ? name : `${name}, ${t("sentence.position_id", { position: place })}`;
-  return h(
-    "button",
-    {
-      class: `tok${token.partial ? " partial" : ""}${generated ? " gen" : ""}${token.special ? " special" : ""}${pad ? " pad" : ""}${hidden ? " unseen" : ""}`,
-      type: "button",
-      "aria-label": [label, generated && t("sentence.generated"), hidden && t("picture.hidden")]
-        .filter(Boolean)
-        .join(", "),
-      title: token.special || token.patch ? label : `${label}\n${bytesLabel(token.bytes)}`,
-      dataset: {
-        testid: side === "target" ? "target-token" : "token",
-        index: token.index,
-        id: token.id,
-        ...(token.partial && { partial: token.bytes }),
-      },
-      on: { click: (event) => choose(token.index, event.shiftKey || event.altKey, event.shiftKey) },
+function createToken(side, choose) {
+  let index = 0;
+  let [drawn, beside] = ["", ""];
+  const [text, id] = [h("span", { class: "text" }), h("i")];
+  const button = h("button", {
+    class: "tok",
+    type: "button",
+    dataset: { testid: side === "target" ? "target-token" : "token" },
+    on: { click: (event) => choose(index, event.shiftKey || event.altKey, event.shiftKey) },
+  });
+  return {
+    button,
+    /** @param {Token} token @param {Shown} shown */
+    show(token, { generated, hidden, pad, nth, place }) {
+      index = token.index;
+      const called = token.patch ? patchWords(token.patch) : tokenName(token);
+      const name = t("sentence.token", { index, label: called, id: token.id });
+      const label = place === null ? name : `${name}, ${t("sentence.position_id", { position: place })}`;
+      const classes = { partial: token.partial, gen: generated, special: token.special, pad, unseen: hidden };
+      for (const [one, is] of Object.entries(classes)) button.classList.toggle(one, is);
+      const said = [label, generated && t("sentence.generated"), hidden && t("picture.hidden")].filter(Boolean);
+      update(button, {
+        "aria-label": said.join(", "),
+        title: token.special || token.patch ? label : `${label}\n${bytesLabel(token.bytes)}`,
+        "data-index": index,
+        "data-id": token.id,
+        "data-partial": token.partial ? token.bytes : null,
+      });
+      setText(id, String(token.id));
+      const spelled = `${token.id} ${token.bytes}`; // bytes that are part of a character are all called the same
+      if (spelled !== drawn || token.patch) replace(text, tokenText(token));
+      drawn = spelled;
+      if (beside === `${nth} ${place}`) return;
+      beside = `${nth} ${place}`;
+      replace(button, text, nth !== null && h("sub", null, nth), id, place !== null && placeNote(place));
     },
-    h("span", { class: "text" }, tokenText(token)),
-    nth !== null && h("sub", null, nth),
-    h("i", null, token.id),
-    place !== null && placeNote(place),
-  );
+  };
 }
 
 /** @param {number} position */
@@ -115,6 +129,8 @@ function nextButton(index, choose) {
 export function createStrip(root, actions, name) {
   /** @type {HTMLElement[]} */
   let buttons = [];
+  const made = /** @type {ReturnType<typeof createToken>[]} */ ([]);
+  let line = /** @type {HTMLElement|null} */ (null);
   let drawn = "";
   let seen = "";
   let [isQuery, isKey, written] = [true, true, false];
@@ -172,16 +188,18 @@ export function createStrip(root, actions, name) {
     if (content !== drawn) {
       drawn = content;
       const names = namesOf(side.tokens);
-      const isGenerated = (/** @type {Token} */ { index }) => index < side.real.end && index - side.real.start >= from;
-      const is = (/** @type {Token} */ token) => ({
-        generated: isGenerated(token),
-        hidden: side.hidden.includes(token.index),
-        pad: !inside(side.real, token.index),
-        nth: names[token.index].nth,
-      });
-      buttons = side.tokens.map((token) => tokenButton(name, token, is(token), positionIdOf(side, token), choose));
+      while (made.length < side.tokens.length) made.push(createToken(name, choose));
+      for (const token of side.tokens)
+        made[token.index].show(token, {
+          generated: token.index < side.real.end && token.index - side.real.start >= from,
+          hidden: side.hidden.includes(token.index),
+          pad: !inside(side.real, token.index),
+          nth: names[token.index].nth,
+          place: positionIdOf(side, token),
+        });
+      buttons = side.tokens.map(({ index }) => made[index].button);
       if (name === "target") buttons.push(nextButton(buttons.length, choose));
-      replace(root, stripOf(trace, side, buttons), counts(trace, side));
+      line = lineOf(root, line, ...stripOf(trace, side, buttons), counts(trace, side));
     }
     const before = at;
     const chosen = position(state, trace);
@@ -193,9 +211,9 @@ export function createStrip(root, actions, name) {
     at = { query: isQuery ? tokenOfRow(chosen.query, written) : null, key: hasKey ? chosen.key : null };
     buttons.forEach((button, i) => light(button, i, at));
     drawLine(trace, state, buttons);
-    const to = at.query ?? at.key;
-    if (before.query !== at.query || before.key !== at.key || content !== seen)
-      requestAnimationFrame(() => bringIntoSight(buttons[to ?? 0]));
+    const [to, another] = [at.query ?? at.key, content !== seen];
+    if (before.query !== at.query || before.key !== at.key || another)
+      requestAnimationFrame(() => bringIntoSight(buttons[to ?? 0], another));
     seen = content;
   };
 }
@@ -239,13 +257,37 @@ function writtenFrom({ side }, { ids, nPrompt, target }) {
 }
 
 /**
+ * A line of tokens below `root`, with the counts after it. The browser styles and lays out only what is new of it.
+ * @param {HTMLElement} root @param {HTMLElement|null} line  the one before @param {string} label
+ * @param {HTMLElement[]} children @param {HTMLElement} counts @returns {HTMLElement}
+ */
+function lineOf(root, line, label, children, counts) {
+  if (!line || line.parentElement !== root) {
+    const made = h("div", { class: "tokens", role: "toolbar", "aria-label": label }, children);
+    replace(root, made, counts);
+    return made;
+  }
+  update(line, { "aria-label": label });
+  const kept = new Set(children);
+  for (const child of [...line.children]) if (!kept.has(/** @type {HTMLElement} */ (child))) child.remove();
+  let next = line.firstChild;
+  for (const child of children)
+    if (child === next) next = next.nextSibling;
+    else line.insertBefore(child, next);
+  root.querySelector(":scope > .count")?.replaceWith(counts);
+  return line;
+}
+
+/**
+ * What a line is called, and what is in it.
  * @param {ModelTrace} trace
  * @param {Side} side @param {HTMLElement[]} buttons
+ * @returns {[label: string, children: HTMLElement[]]}
  */
 function stripOf(trace, side, buttons) {
   const [next] = buttons.slice(side.tokens.length);
-  const groups = characterGroups(side.tokens).map(({ tokens, text }) => {
-    const own = tokens.flatMap((token) => [markOf(side, token.index), buttons[token.index]]);
+  const groups = characterGroups(side.tokens).flatMap(({ tokens, text }) => {
+    const own = tokens.flatMap((token) => [...markOf(side, token.index), buttons[token.index]]);
     return text === null
       ? own
       : h(
@@ -255,22 +297,23 @@ function stripOf(trace, side, buttons) {
           h("span", { class: "whole" }, visibleText(text)),
         );
   });
-  if (!trace.sides.target)
-    return h("div", { class: "tokens", role: "toolbar", "aria-label": t("sentence.strip") }, groups);
+  if (!trace.sides.target) return [t("sentence.strip"), groups];
   const name = sideName(trace.model, side.side, trace.text);
   const label = t(`target.strip_${side.side}`, { side: name });
   const seen = shortSideName(trace.model, side.side, trace.text);
   const about = side.side === "target" ? t("target.small") : null;
-  const shown = h("span", { class: "side-name", title: about, "aria-hidden": true }, seen);
-  return h("div", { class: "tokens", role: "toolbar", "aria-label": label }, shown, groups, next);
+  return [
+    label,
+    [h("span", { class: "side-name", title: about, "aria-hidden": true }, seen), ...groups, next].filter(Boolean),
+  ];
 }
 
 /** "A" and "B" before the texts of a pair, with their token types. @param {Side} side @param {number} index */
 function markOf({ second, tokenTypes, real }, index) {
-  if (second === null || (index !== real.start && index !== second)) return null;
+  if (second === null || (index !== real.start && index !== second)) return [];
   const name = index === second ? "B" : "A";
   const title = tokenTypes ? t("pair.mark_type", { name, type: tokenTypes[index] }) : t("pair.mark", { name });
-  return h("span", { class: "pair-mark", title, dataset: { testid: `pair-${name}` } }, name);
+  return [h("span", { class: "pair-mark", title, dataset: { testid: `pair-${name}` } }, name)];
 }
 
 /** The token's position id. Shown only when there is padding. @param {Side} side @param {Token} token */
@@ -281,8 +324,8 @@ function positionIdOf({ tokens, real, positionIds }, { index }) {
 /** What says that there is more at an edge (css/sentence.css). Pixels. */
 const MORE = 22;
 
-/** Scrolls the strip sideways, never the page: the chosen token is whole, and so is the first one that is seen. @param {HTMLElement|undefined} button */
-function bringIntoSight(button) {
+/** Scrolls the strip sideways, never the page: the chosen token is whole, and so is the first one that is seen. @param {HTMLElement|undefined} button @param {boolean} [another]  it begins anew: the text is another one */
+function bringIntoSight(button, another = false) {
   const strip = /** @type {HTMLElement|null|undefined} */ (button?.closest(".tokens"));
   if (!button || !strip) return;
   const tail = parseFloat(strip.style.getPropertyValue("--tail")) || 0;
@@ -296,7 +339,10 @@ function bringIntoSight(button) {
     const tokens = [...strip.querySelectorAll(".tok")].map((tok) => tok.getBoundingClientRect());
     const { left, right } = button.getBoundingClientRect();
     const isLast = right >= tokens[tokens.length - 1].right;
-    const least = Math.max(right - edge - room + (isLast ? 4 : MORE), Math.min(strip.scrollLeft, left - edge - before));
+    const least = Math.max(
+      right - edge - room + (isLast ? 4 : MORE),
+      Math.min(another ? 0 : strip.scrollLeft, left - edge - before),
+    );
     const starts = tokens.map((tok) => tok.left - edge - before);
     /** @param {number} x */
     const next = (x) => Math.max(0, Math.min(left - edge - before, ...starts.filter((start) => start >= x - 1)));
@@ -311,8 +357,9 @@ function bringIntoSight(button) {
 
 /** Whether there are tokens before and after those that are seen. @param {HTMLElement} strip */
 function tellMore(strip) {
-  strip.classList.toggle("cut-before", strip.scrollLeft > 4);
-  strip.classList.toggle("cut", strip.scrollWidth - strip.scrollLeft > strip.clientWidth + 4);
+  const [before, after] = [strip.scrollLeft, strip.scrollWidth - strip.clientWidth - strip.scrollLeft];
+  strip.classList.toggle("cut-before", before > 4); // once both are read: the browser would lay out the page between them
+  strip.classList.toggle("cut", after > 4);
 }
 
 /** @param {HTMLElement} button @param {number} index @param {{query: number|null, key: number|null}} at */
