@@ -203,9 +203,12 @@ function createRiver(parts) {
 
   /** Effects come many at a time: the first is drawn at once, the others together. */
   function soon() {
-    timer ||= setTimeout(() => {
-      frame = requestAnimationFrame(render);
-    }, drawnAt + GATHERING - performance.now());
+    timer ||= setTimeout(
+      () => {
+        frame = requestAnimationFrame(render);
+      },
+      drawnAt + GATHERING - performance.now(),
+    );
   }
 
   function render() {

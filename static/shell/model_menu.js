@@ -1,7 +1,7 @@
 /** The model menu: a button that opens a list box (the ARIA pattern: the list takes the focus). */
 
 import { sameModel } from "../model/trainings.js";
-import { h, newId, replace, update } from "../ui/dom.js";
+import { h, newId, replace, replaceChanged, update } from "../ui/dom.js";
 import { baselineOf, differenceOf, familyName, familyShape, shapeOf } from "../ui/family_shape.js";
 import { integer, millions, number, percent } from "../ui/format.js";
 import { sizeOf } from "../ui/heads.js";
@@ -281,7 +281,7 @@ export function createModelMenu(root, { models: loaded, problems, choose, opener
     if (error?.code === "broken_model" && model.name === name) broken.set(model.name, String(error.got ?? ""));
     mark();
     update(button, { "aria-label": `${t("header.model")}: ${shown}, ${shapeOf(model)}` });
-    replace(
+    replaceChanged(
       button,
       h("span", { class: "name" }, shown),
       h("small", null, shapeOf(model)),

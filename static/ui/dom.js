@@ -42,6 +42,21 @@ export function replace(root, ...children) {
   root.replaceChildren(...nodes(children));
 }
 
+/**
+ * The same, except for children that are equal to those there: they stay, and the browser need not style and lay them out again. For
+ * content that listens to nothing and that nobody keeps.
+ * @param {Element} root @param {...Child} children
+ */
+export function replaceChanged(root, ...children) {
+  const made = nodes(children);
+  const were = [...root.childNodes];
+  if (were.length !== made.length) return root.replaceChildren(...made);
+  made.forEach((child, i) => {
+    const node = child instanceof Node ? child : document.createTextNode(child);
+    if (!node.isEqualNode(were[i])) were[i].replaceWith(node);
+  });
+}
+
 /** Set or remove attributes in place, as in {@link h}. @param {Element} element @param {Attrs} attrs */
 export function update(element, attrs) {
   for (const [name, value] of Object.entries(attrs)) setAttribute(element, name, value);

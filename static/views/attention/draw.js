@@ -5,7 +5,7 @@ import { namesOf, nameText } from "../../model/labels.js";
 import { REASONS } from "../../model/mask_edits.js";
 import { featureOf, position } from "../../model/selection.js";
 import { queryName } from "../../model/written.js";
-import { h, hoverless, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { h, hoverless, keepingFocus, perRoot, replace, replaceChanged, setText, update } from "../../ui/dom.js";
 import { cellWeight, number } from "../../ui/format.js";
 import { headChip, headTitle } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
@@ -131,7 +131,7 @@ export function draw(root, trace, state, actions) {
   root.dataset.step = step;
   setText(parts.title, headTitle(trace.model, state));
   drawStepper(parts.stepper, attention, state, actions);
-  replace(parts.formula, resultOf(step, attention));
+  replaceChanged(parts.formula, resultOf(step, attention));
   setFormulas(parts.says, saysOf(step, attention, detail, featureOf(state, attention)));
   const blind = detail.mask && ["masked", "weights"].includes(step) ? blindRows(detail.mask) : [];
   parts.note.hidden = blind.length === 0;
@@ -177,7 +177,10 @@ function drawStep({ places, forms, legend, pencil: { pen } }, step, trace, state
   const square = SQUARES[step](trace, state);
   const ramp = step !== "masked" && scaleLegend(square.scale, legendWords(step, square));
   const reasons = step === "masked" ? reasonsLegend(detail.mask.data) : [];
-  replace(legend, h("span", { class: "legend", dataset: { testid: "legend" } }, ramp && [...ramp.childNodes], reasons));
+  replaceChanged(
+    legend,
+    h("span", { class: "legend", dataset: { testid: "legend" } }, ramp && [...ramp.childNodes], reasons),
+  );
   forms.options.hidden = true;
   for (const place of Object.values(places)) place.hidden = place !== places.alone;
   const margin = step === "feature" ? undefined : { title: "", text: () => "" }; // the place of the weights' sums

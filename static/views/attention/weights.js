@@ -8,7 +8,7 @@ import { REASONS } from "../../model/mask_edits.js";
 import { memo } from "../../model/memo.js";
 import { UNITS } from "../../model/token_groups.js";
 import { segment } from "../../ui/controls.js";
-import { h, replace, update } from "../../ui/dom.js";
+import { h, replaceChanged, update } from "../../ui/dom.js";
 import { cellWeight, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
@@ -163,7 +163,7 @@ function drawAverages(select, trace, state, actions, away) {
   );
   const shown = averageIn(trace, state);
   select.hidden = away || offered.length < 2;
-  replace(
+  replaceChanged(
     select,
     offered.map((one) => h("option", { value: one, selected: one === shown }, averageName(one, state))),
   );
@@ -197,7 +197,7 @@ function drawForms(parts, trace, state, actions) {
   parts.options.hidden = !lines && (all.length === 0 || state.compare);
   parts.heads.hidden = !lines;
   parts.note.hidden = all.length === 0;
-  replace(parts.note, all.join(" "));
+  replaceChanged(parts.note, all.join(" "));
   parts.places.lines.hidden = !lines;
   parts.places.grouped.hidden = !grouped;
   if (lines) chosenLines.code?.drawLineHeads(parts.heads, trace, state, actions);
@@ -220,7 +220,7 @@ export function drawWeightsStep({ places, forms, legend, pencil }, trace, state,
   const forbidden = details.some(({ mask }) => mask.data.some(Boolean)) ? t("matrix.hatched") : null;
   const ramp = scaleLegend(weightScale(), { number: String, forbidden });
   if (details.some(({ mask }) => mask.data.includes(REASONS.edited))) ramp.append(...handLegend());
-  replace(legend, lines.code?.linesLegend(trace, state) ?? ramp);
+  replaceChanged(legend, lines.code?.linesLegend(trace, state) ?? ramp);
   places.both.hidden = !compared;
   places.alone.hidden = drawForms(forms, trace, state, actions) || compared;
   if (compared) both.draw(places.both, trace, state, actions);

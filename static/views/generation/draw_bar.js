@@ -4,7 +4,7 @@ import { typeScale, widthOf } from "../../chart/theme.js";
 import { uniform } from "../../model/sampling.js";
 import { rowOf } from "../../model/selection.js";
 import { begins } from "../../model/written.js";
-import { h, plainText, replace } from "../../ui/dom.js";
+import { h, plainText, replaceChanged } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
@@ -103,9 +103,9 @@ export function createDraw(session) {
       const parts = partsOf(session, from, u);
       const hit = parts.find((part) => part.hit);
       const words = u !== null && hit && { u: number(u, 2), token: tokenWords(session, hit) };
-      replace(said, words ? phrase(step ? "dock.draw_fell" : "dock.draw_falls", words) : t("dock.draw_none"));
-      replace(shares, sharesLine(parts, u));
-      replace(names, namesUnder(parts, u));
+      replaceChanged(said, words ? phrase(step ? "dock.draw_fell" : "dock.draw_falls", words) : t("dock.draw_none"));
+      replaceChanged(shares, sharesLine(parts, u));
+      replaceChanged(names, namesUnder(parts, u));
     },
     /** The number falls, if there is one to see. @param {AbortSignal} signal @returns {Promise<void>} when it lies */
     async land(signal) {

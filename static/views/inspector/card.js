@@ -1,7 +1,7 @@
 /** The arithmetic as a card: what is explained and its number, then a line for each step, all of it seen at once. */
 
 import { namesOf, nameText } from "../../model/labels.js";
-import { h, inOneColumn, measured, perRoot, replace, setText, svg, update } from "../../ui/dom.js";
+import { h, inOneColumn, measured, perRoot, replace, replaceChanged, setText, svg, update } from "../../ui/dom.js";
 import { signed } from "../../ui/format.js";
 import { attentionWords } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
@@ -60,7 +60,7 @@ const partsOf = perRoot((root) => {
 /** @param {HTMLElement} root @param {Head} head @param {Line[]} lines */
 export function drawCard(root, { query, key, where, value }, lines) {
   const parts = partsOf(root);
-  replace(
+  replaceChanged(
     parts.title,
     h("b", { class: "q", translate: "no" }, query),
     " ← ",
@@ -123,11 +123,11 @@ function showLine(
   { bars, words, share = 0, lit = false, ...line },
 ) {
   element.classList.toggle("lit", lit);
-  replace(label, line.label);
-  replace(output, line.output ?? "");
+  replaceChanged(label, line.label);
+  replaceChanged(output, line.output ?? "");
   if (picture && bars) picture.show(bars);
   else if (meter) meter.style.width = `${100 * Math.min(1, Math.max(0, share))}%`;
-  else replace(middle, words ?? "");
+  else replaceChanged(middle, words ?? "");
 }
 
 /** Bars whose number is shown in the place of the line's while the pointer is over one. @param {HTMLElement} middle @param {HTMLElement} output */

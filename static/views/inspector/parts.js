@@ -5,7 +5,7 @@ import { isKnown } from "../../model/identities.js";
 import { tokenName } from "../../model/labels.js";
 import { featureOf } from "../../model/selection.js";
 import { columnsOf } from "../../model/taps.js";
-import { h, perRoot, replace } from "../../ui/dom.js";
+import { h, perRoot, replaceChanged } from "../../ui/dom.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { withFormulas } from "../../ui/mathml.js";
 import { shownRole } from "../computation/steps.js";
@@ -68,17 +68,17 @@ function partsOf(names, summary) {
 
 /** @param {Explained} parts @param {string} title @param {Child} about  of what it is */
 export function drawTitle(parts, title, about) {
-  replace(parts.title, h("span", { class: "nowrap" }, t(title)), " ", h("span", { class: "dim" }, about));
+  replaceChanged(parts.title, h("span", { class: "nowrap" }, t(title)), " ", h("span", { class: "dim" }, about));
 }
 
 /** The explanation in one sentence. @param {Explained} parts @param {Child} words */
 export function drawSays(parts, words) {
-  replace(parts.says, words);
+  replaceChanged(parts.says, words);
 }
 
 /** Names and numbers, one a row. @param {Explained} parts @param {[Child, string][]} rows */
 export function drawKeyFigures(parts, rows) {
-  replace(
+  replaceChanged(
     parts.figures,
     rows.map(([name, value]) =>
       h(
@@ -93,7 +93,7 @@ export function drawKeyFigures(parts, rows) {
 
 /** One step in words. @param {Pick<Step, "line">} step @param {string} key @param {Object<string, any>} vars @param {...Child} more */
 export function drawSentence(step, key, vars, ...more) {
-  replace(
+  replaceChanged(
     step.line,
     withFormulas(phrase(key, vars)),
     more.map((one) => [" ", one]),
