@@ -7,12 +7,12 @@ import { eyeSign } from "../ui/heads.js";
 import { t } from "../ui/i18n.js";
 import { createSliding } from "./draw/animation.js";
 import { createPainter } from "./draw/painter.js";
-import { listen, showTip } from "./input/events.js";
+import { listen, pick, showTip } from "./input/events.js";
 import { nearestPlace } from "./input/places.js";
+import { createScrolling } from "./input/scrolling.js";
 import { frameOf } from "./layout/frame.js";
 import { riverLayout } from "./layout/layout.js";
 import { ghostsOf, markChanged, showNotable } from "./layout/lines.js";
-import { createScrolling } from "./scrolling.js";
 import { currentStyle } from "./style.js";
 
 /**
@@ -41,6 +41,7 @@ import { currentStyle } from "./style.js";
  * @property {(band: Band) => boolean} chooses  whether its tokens have separate answers
  * @property {(band: number, token: number) => string|null} invite  to choose it, in words; null: it is chosen
  * @property {((line: Line) => void)|null} knockOut  knocks out a line, or restores it; null: no line can be knocked out
+ * @property {(line: Line) => string|null} hides  what that would do, in words; null: it cannot be
  * @property {(band: Band, token: number) => void} knockOutAll  every edge from the chosen token to this one
  * @property {(scene: Scene, head: Head|null) => {head: Head, lines: Line[]|null, words: string}|null} preview  one head's lines, unless they are pooled, and what it does in words
  * @property {(head: Head) => void} openHead  its matrix
@@ -68,7 +69,10 @@ export function buildBoard() {
     "aria-describedby": readout.id,
     dataset: { testid: "river" },
   });
-  const tip = h("div", { class: "river-tip", hidden: true, "aria-hidden": "true", dataset: { testid: "river-tip" } });
+  const tipWords = h("span");
+  const hide = h("button", { class: "btn", type: "button", hidden: true, dataset: { testid: "river-hide" } });
+  const attributes = { class: "river-tip", hidden: true, "aria-hidden": "true", dataset: { testid: "river-tip" } };
+  const tip = h("div", attributes, tipWords, hide);
   // Keys do the same (Shift + Delete): this is for pointers.
   const scissors = h(
     "button",
@@ -91,6 +95,8 @@ export function buildBoard() {
     box: h("div", { class: "board" }, canvas, tip, scissors, eye, readout),
     canvas,
     tip,
+    tipWords,
+    hide,
     scissors,
     eye,
     readout,
@@ -148,6 +154,8 @@ const emptyBoard = () => ({
   scene: /** @type {Scene|null} */ (null),
   actions: /** @type {Actions|null} */ (null),
   hovered: /** @type {Line|null} */ (null),
+  picked: /** @type {Line|null} */ (null), // chosen by a click
+  pickedAt: { x: 0, y: 0 },
   bead: /** @type {Bead|null} */ (null), // pointed at
   cursor: /** @type {Place|null} */ (null),
   preview: /** @type {ReturnType<Actions["preview"]>} */ (null), // the head that the pointer rests on
@@ -169,7 +177,7 @@ export const sceneOf = (canvas) => boards.get(canvas)?.scene ?? null;
 
 /** @param {BoardParts} parts @param {(scene: Scene) => void} placed  called after each layout */
 export function createRiverBoard(parts, placed) {
-  const { box, canvas, tip, scissors } = parts;
+  const { box, canvas, scissors } = parts;
   const board = emptyBoard();
   boards.set(canvas, board);
   const painter = createPainter(canvas);
@@ -212,7 +220,7 @@ export function createRiverBoard(parts, placed) {
     });
     board.preview = null;
     for (const one of [scissors, parts.eye]) update(one, { hidden: true });
-    tip.hidden = true;
+    pick(parts, board, null);
     canvas.style.height = `${board.scene.height}px`; // now: pictures below it are measured before it is painted
     scrolling.placed(board.scene, laidOut);
     placed(board.scene);
@@ -229,7 +237,7 @@ export function createRiverBoard(parts, placed) {
 
   function showSame() {
     showEffects();
-    if (board.hovered) showTip(tip, board, board.hovered); // it may be measured by now
+    if (board.hovered || board.picked) showTip(parts, board, board.hovered); // it may be measured by now
     if (board.scene && board.shown) answers.draw(board.scene, board.shown);
     repaint();
   }

@@ -259,17 +259,34 @@ def test_the_sentence_says_what_decides_and_cuts_it(page: "Page") -> None:
     expect(said).to_contain_text("cannot attend to car. After the, the model still predicts")
 
 
+def cut(page: "Page", edge: dict[str, Any]) -> None:
+    """Chooses a line by a click, and hides it, or shows it again, by its button."""
+    page.mouse.click(*point_of(page, edge))
+    page.get_by_test_id("river-hide").click()
+
+
 @pytest.mark.fresh
-def test_a_click_cuts_a_line_and_another_restores_it(page: "Page") -> None:
+def test_a_click_chooses_a_line_and_another_act_hides_it(page: "Page") -> None:
     show(page)
     measured(page)
     start, effect, _ = events(page, {"text": TEXT, "row": 13, "edges": [LOOK]})
     page.mouse.move(*point_of(page, LOOK))
     tip = page.locator(".river-tip")
     expect(tip).to_contain_text(f"car ({shares(start['p'], effect['p'])})")
+    hide = page.get_by_test_id("river-hide")
+    expect(hide).to_be_hidden()
     page.mouse.click(*point_of(page, LOOK))
+    expect(hide).to_have_text("Hide car from red₂")
+    page.mouse.move(0, 0)
+    expect(tip).to_contain_text("Layer 5: red₂ attends to car")  # it stays
+    assert "interventions" not in page.url
+    page.get_by_test_id("river").press("Escape")
+    expect(tip).to_be_hidden()
+    for _ in range(2):
+        page.mouse.click(*point_of(page, LOOK))
     run = wait_for_run(page, "run.interventions?.length === 1")
     assert run["interventions"] == without([LOOK])
+    expect(tip).to_be_hidden()
     fall = f"from {brief_percent(start['p'])} to {brief_percent(effect['p'])}"
     expected = f"Hidden in layer 5: red₂ cannot attend to car. car falls {fall}. Hide it in all layers"
     expect(page.get_by_test_id("river-says")).to_have_text(expected)
@@ -277,6 +294,8 @@ def test_a_click_cuts_a_line_and_another_restores_it(page: "Page") -> None:
     expect(page.get_by_test_id("river-says")).to_have_text(expected)
 
     page.mouse.click(*point_of(page, LOOK))
+    expect(hide).to_have_text("Restore the connection")
+    hide.click()
     expect(page.get_by_test_id("river-says")).to_contain_text("After red₂, the model predicts")
     assert "interventions" not in page.url
 
@@ -372,7 +391,7 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
 def test_back_takes_a_cut_back(page: "Page") -> None:
     show(page)
     measured(page)
-    page.mouse.click(*point_of(page, LOOK))
+    cut(page, LOOK)
     expect(page.get_by_test_id("river-says")).to_contain_text("falls from")
     page.go_back()
     expect(page.get_by_test_id("river-says")).to_contain_text("After red₂, the model predicts")
@@ -410,7 +429,7 @@ def test_a_classifiers_line_is_cut(page: "Page") -> None:
     decisive = min((one for one in effects if one["query"] == 0 and one["key"] > 0), key=lambda one: one["p"])
     assert brief_percent(decisive["p"]) != brief_percent(start["p"])
     edge = {name: decisive[name] for name in ("attention", "layer", "query", "key")}
-    page.mouse.click(*point_of(page, edge))
+    cut(page, edge)
     expect(page.get_by_test_id("river-says")).to_contain_text(
         f"from {brief_percent(start['p'])} to {brief_percent(decisive['p'])}"
     )
@@ -433,7 +452,7 @@ def test_a_translation_draws_on_the_source(page: "Page") -> None:
           return { attention, layer, query, key };
         }"""
     )
-    page.mouse.click(*point_of(page, cross))
+    cut(page, cross)
     run = wait_for_run(page, "run.interventions?.length === 1")
     assert run["interventions"] == without([cross])
     expect(page.get_by_test_id("river-says")).to_contain_text(f"Hidden in layer {cross['layer']}")
@@ -554,7 +573,7 @@ def test_after_a_step_the_sentence_says_where_the_draw_landed_and_goes_on(page: 
 def test_a_cut_holds_while_it_writes_on(page: "Page") -> None:
     show(page, f"temperature=0&text={TEXT}")
     measured(page)
-    page.mouse.click(*point_of(page, LOOK))
+    cut(page, LOOK)
     wait_for_run(page, "run.interventions?.length === 1")
     expect(page.get_by_test_id("river-says")).to_contain_text("falls from")
     page.get_by_test_id("gen-play").click()
@@ -640,7 +659,9 @@ def test_a_model_that_cannot_be_cut_says_so(page: "Page") -> None:
     page.route("**/api/models/*", uncuttable)
     show(page)
     expect(page.get_by_test_id("river-legend")).to_contain_text("Nothing can be hidden here.")
-    page.mouse.click(*point_of(page, LOOK))
+    for _ in range(2):
+        page.mouse.click(*point_of(page, LOOK))
+    expect(page.get_by_test_id("river-hide")).to_be_hidden()
     picture = page.get_by_test_id("river")
     picture.focus()
     picture.press("ArrowUp")

@@ -69,7 +69,7 @@ export function createPainter(canvas) {
   const pictures = createPictures();
   const still = createStill();
   /** @param {Board} board @param {number} dpr @returns {PictureStyle|null} */
-  const styleOf = ({ shown, scene, hovered, bead, cursor, preview, time, bars }, dpr) => {
+  const styleOf = ({ shown, scene, hovered, picked, bead, cursor, preview, time, bars }, dpr) => {
     if (!shown) return null;
     const style = currentStyle(canvas);
     const { facts, trace } = shown;
@@ -84,6 +84,7 @@ export function createPainter(canvas) {
       names: facts.names,
       bars: bars(),
       hovered,
+      picked,
       bead: stage || scene?.isStrip ? null : bead,
       cursor,
       wrote: wroteOf(facts),
@@ -112,7 +113,7 @@ export function createPainter(canvas) {
     },
     /** The same with another pen, without what only pointing at it shows. @param {Board} board @param {any} pen */
     draw(board, pen) {
-      const style = styleOf({ ...board, time: 1, hovered: null, bead: null, cursor: null }, 2);
+      const style = styleOf({ ...board, time: 1, hovered: null, picked: null, bead: null, cursor: null }, 2);
       if (style && board.scene) drawScene(pen, board.scene, { ...style, path: () => pen.path() });
     },
   };

@@ -108,9 +108,10 @@ const fadeOf = ({ preview }) => (preview ? 0.22 : 1);
 
 /** The thin lines below the wide ones, those that matter most on top. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 function drawLines(pen, scene, style) {
-  const drawn = scene.lines.filter((line) => !line.own && (line.shown || line === style.hovered));
+  const lit = (/** @type {Line} */ line) => line === style.hovered || line === style.picked;
+  const drawn = scene.lines.filter((line) => !line.own && (line.shown || lit(line)));
   for (const line of drawn.sort((a, b) => a.width - b.width)) {
-    const on = line === style.hovered;
+    const on = lit(line);
     const width = widthNow(scene, style, line, on ? 2.5 : 0.9);
     stroke(pen, on ? style.colours.q : style.tone(line), width, () => bend(pen, line), 0.95 * fadeOf(style));
   }
@@ -119,7 +120,7 @@ function drawLines(pen, scene, style) {
 /** A line that is knocked out. @param {Pen} pen @param {Line} line @param {PictureStyle} style */
 function drawGhost(pen, line, style) {
   pen.setLineDash([3, 4]);
-  const on = line === style.hovered;
+  const on = line === style.hovered || line === style.picked;
   stroke(pen, style.colours.cut, Math.max(on ? 3 : 1.6, line.width), () => bend(pen, line), on ? 1 : 0.9);
   pen.setLineDash([]);
 }
@@ -149,7 +150,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
   pen.save();
   pen.translate(0, title);
   pen.scale(1, (height - title) / scene.height);
-  drawRivers(pen, scene, { ...style, preview: null, hovered: null });
+  drawRivers(pen, scene, { ...style, preview: null, hovered: null, picked: null });
   pen.restore();
   for (const { stack, columns } of scene.bands) {
     if (title) {
@@ -198,7 +199,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {Line[]|null} preview  one head's weights: all else fades
  * @property {Stage|null} stage  of Watch; null: all is as it is
  * @property {() => Path2D} [path]  of another pen than a canvas's
- * @property {Line|null} hovered @property {Bead|null} bead
+ * @property {Line|null} hovered @property {Line|null} picked @property {Bead|null} bead
  * @property {{band: number, row: number, layer: number}|null} cursor  of the keyboard
  */
 

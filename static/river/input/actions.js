@@ -117,6 +117,10 @@ export function actionsOf(newest, facts, { measuring }) {
     chooses: ({ side }) => choosing(trace, side, 0) !== null,
     invite: (band, token) => inviteWords(facts, band, token, trace.model.predicts),
     knockOut: canKnockOut ? (line) => toggle([line]) : null,
+    hides(line) {
+      if (!canKnockOut) return null;
+      return isKnockedOut(facts, line) ? t("river.restore", { n: 1 }) : t("river.without_cut", endsOf(facts, line));
+    },
     knockOutAll: ({ side }, token) =>
       canKnockOut && toggle(edgesTo(facts.before?.[0] ?? facts.rolled[0], facts.row, side, token)),
     preview(scene, head) {

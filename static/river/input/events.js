@@ -1,21 +1,10 @@
 /** What pointer, keyboard, wheel and fingers mean on the picture. */
 
-import { sameValue } from "../../state/view_state.js";
 import { setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { squareAt } from "../layout/heads.js";
-import {
-  beadAt,
-  hitAt,
-  layerAt,
-  layersOf,
-  layerUnder,
-  linkAt,
-  placeAfterKey,
-  stripAt,
-  titleAt,
-  widestAt,
-} from "./places.js";
+import { beadAt, hitAt, layerAt, linkAt, placeAfterKey, stripAt, titleAt, widestAt } from "./places.js";
+import { listenToGestures } from "./scrolling.js";
 
 /**
  * @import { Board } from "../board.js"
@@ -26,118 +15,20 @@ import {
  * @import { Place } from "./places.js"
  */
 
-// What the wheel and fingers mean: Ctrl or ⌘ and the wheel, and a pinch, lead in and out; a swipe, to the next layer.
-
-/** A touch that moves this far across is a swipe. Pixels. */
-const SWIPE = 40;
-
-/** Turns of the wheel that follow each other this fast are one. Milliseconds. */
-const ONE_TURN = 350;
-
-/** Two fingers this much farther apart, or closer, lead in or out. */
-const PINCH = 1.35;
-
-/** @param {HTMLCanvasElement} canvas @param {Board} board */
-function listenToGestures(canvas, board) {
-  listenToZoom(canvas, (inward, { clientX, clientY }) => {
-    const { left, top } = canvas.getBoundingClientRect();
-    if (inward) goIn(board, clientX - left, clientY - top);
-    else board.actions?.back();
-  });
-  listenToSwipes(canvas, board);
-}
-
-/** Into the head at a point, or its layer. @param {Board} board @param {number} x @param {number} y */
-function goIn({ scene, shown, actions }, x, y) {
-  if (!scene || !shown) return;
-  const square = squareAt(scene.squares, x, y);
-  if (square) actions?.openHead(square);
-  else if (!shown.open) actions?.zoom(layerUnder(scene, x, y));
-}
-
-/**
- * Calls `on` for each step in or out. @param {HTMLElement} element
- * @param {(inward: boolean, at: {clientX: number, clientY: number}) => void} on
- */
-function listenToZoom(element, on) {
-  let turned = 0;
-  element.addEventListener(
-    "wheel",
-    (event) => {
-      if (!(event.ctrlKey || event.metaKey)) return;
-      event.preventDefault();
-      const now = performance.now();
-      if (now - turned >= ONE_TURN) on(event.deltaY < 0, event);
-      turned = now;
-    },
-    { passive: false },
-  );
-  let apart = NaN; // where the two fingers were
-  element.addEventListener(
-    "touchmove",
-    (event) => {
-      if (event.touches.length !== 2) return;
-      event.preventDefault(); // the picture is zoomed, not the page
-      const [a, b] = event.touches;
-      const now = Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
-      if (Number.isNaN(apart)) apart = now;
-      const ratio = now / apart;
-      if (Math.max(ratio, 1 / ratio) < PINCH) return;
-      apart = now;
-      on(ratio > 1, { clientX: (a.clientX + b.clientX) / 2, clientY: (a.clientY + b.clientY) / 2 });
-    },
-    { passive: false },
-  );
-  element.addEventListener("touchend", () => (apart = NaN));
-}
-
-/** On a phone, a swipe opens the next layer or the one before. @param {HTMLCanvasElement} canvas @param {Board} board */
-function listenToSwipes(canvas, board) {
-  let [x, y] = [NaN, NaN];
-  canvas.addEventListener("pointerdown", (event) => {
-    [x, y] = event.pointerType === "mouse" ? [NaN, NaN] : [event.clientX, event.clientY];
-  });
-  canvas.addEventListener("pointerup", ({ clientX, clientY }) => {
-    const [right, down] = [clientX - x, clientY - y];
-    const { scene, actions } = board;
-    if (!scene?.only || !(Math.abs(right) > Math.max(SWIPE, 2 * Math.abs(down)))) return;
-    const layers = layersOf(scene);
-    const at = layers.findIndex((one) => sameValue(one, scene.only));
-    const next = layers[at + (right < 0 ? 1 : -1)];
-    if (next) actions?.zoom(next);
-  });
-}
-
-// What is under the pointer, in words next to it: a line, an FFN, or a token and what a click on it shows.
-
-/** Where words are above the pointer: this far from the picture's lower edge. Pixels. */
-const LOW = 120;
-
-/** @param {HTMLElement} tip @param {Board} board @param {Line|Bead|string|null} what  or its words */
-export function showTip(tip, { scene, actions, pointer: { x, y } }, what) {
-  tip.hidden = what === null;
-  if (!what || !actions || !scene) return;
-  setText(tip, typeof what === "string" ? what : actions.tell(what).join("\n"));
-  const left = x < scene.width / 2;
-  const side = left ? { left: `${x + 16}px`, right: "auto" } : { left: "auto", right: `${scene.width - x + 16}px` };
-  const up = y > scene.height - LOW ? "translateY(calc(-100% - 24px))" : "none"; // else it would be below the window
-  update(tip, { style: { top: `${y + 12}px`, transform: up, ...side } });
-}
-
 // A head is shown while the pointer rests on it; while one is open, that one.
 
 /** How long the pointer rests on a head before it is shown. Milliseconds. */
 const REST = 80;
 
-/** @param {Board} board @param {HTMLElement} tip  says what the head does @param {() => void} repaint */
-function createPreviews(board, tip, repaint) {
+/** @param {Board} board @param {BoardParts} parts  their tip says what the head does @param {() => void} repaint */
+function createPreviews(board, parts, repaint) {
   let timer = 0;
   let over = /** @type {Head|null} */ (null);
   /** @param {Head|null} head */
   const show = (head) => {
     if (!board.scene || !board.actions) return;
     board.preview = board.actions.preview(board.scene, head);
-    if (head) showTip(tip, board, board.preview?.words ?? null);
+    if (head) showTip(parts, board, board.preview?.words ?? null);
     repaint();
   };
   return {
@@ -172,8 +63,9 @@ const NOTHING = { line: null, label: null };
  * @param {BoardParts} parts @param {Board} board
  * @param {{repaint: () => void, choose: (band: number, row: number) => void}} on
  */
-export function listen({ canvas, tip, scissors, eye, readout }, board, { repaint, choose }) {
-  const previews = createPreviews(board, tip, repaint);
+export function listen(parts, board, { repaint, choose }) {
+  const { canvas, hide, scissors, eye, readout } = parts;
+  const previews = createPreviews(board, parts, repaint);
   listenToGestures(canvas, board);
 
   /** @param {PointerEvent} event */
@@ -192,7 +84,7 @@ export function listen({ canvas, tip, scissors, eye, readout }, board, { repaint
     canvas.classList.toggle("cuttable", line !== null && !line.many && board.actions.knockOut !== null);
     board.pointer = { x: offsetX, y: offsetY };
     showTip(
-      tip,
+      parts,
       board,
       line ?? bead ?? (chooses && !opens ? invites(board, label) : (square && board.preview?.words) || null),
     );
@@ -211,7 +103,8 @@ export function listen({ canvas, tip, scissors, eye, readout }, board, { repaint
     const at = board.cursor ?? startOf(scene);
     const next = placeAfterKey(scene, at, event.key);
     if (event.key === "Escape") {
-      if (board.cursor) board.cursor = null;
+      if (board.picked) pick(parts, board, null);
+      else if (board.cursor) board.cursor = null;
       else if (!actions.back()) return;
     } else if (event.key === "Enter" || event.key === " ") choose(at.band, at.row);
     else if (event.key === "+") actions.zoom(layerAt(scene, at));
@@ -227,9 +120,22 @@ export function listen({ canvas, tip, scissors, eye, readout }, board, { repaint
 
   function leave() {
     Object.assign(board, { hovered: null, bead: null });
-    board.actions?.measure(null);
+    board.actions?.measure(board.picked);
     previews.over(null);
-    tip.hidden = true;
+    showTip(parts, board, null);
+    repaint();
+  }
+
+  /** The first time it is chosen, the second time hidden. @param {Line} line @param {{x: number, y: number}} at */
+  function chooseLine(line, at) {
+    const again = line === board.picked;
+    board.pointer = at;
+    pick(parts, board, again ? null : line);
+    board.actions?.measure(board.picked);
+    if (again) {
+      canvas.focus({ preventScroll: true }); // its button goes
+      board.actions?.knockOut?.(line);
+    }
     repaint();
   }
 
@@ -237,15 +143,28 @@ export function listen({ canvas, tip, scissors, eye, readout }, board, { repaint
   canvas.addEventListener("pointerleave", leave);
   canvas.addEventListener("click", (/** @type {MouseEvent} */ { offsetX, offsetY }) => {
     if (!board.scene) return;
+    const { picked } = board;
+    const { line, label } = beadAt(board.scene, offsetX, offsetY) ? NOTHING : hitAt(board.scene, offsetX, offsetY);
+    if (picked && line !== picked) {
+      pick(parts, board, null);
+      repaint();
+    }
     const square = squareAt(board.scene.squares, offsetX, offsetY);
     if (square) return previews.open(square);
     const link = linkAt(board.scene, offsetX, offsetY);
     if (link) return board.actions?.go(link);
     const title = stripAt(board.scene, offsetX, offsetY) ?? titleAt(board.scene, offsetX, offsetY);
     if (title) return board.actions?.zoom(title);
-    const { line, label } = beadAt(board.scene, offsetX, offsetY) ? NOTHING : hitAt(board.scene, offsetX, offsetY);
     if (label) choose(label.band, label.row);
-    else if (line && !line.many) board.actions?.knockOut?.(line);
+    else if (line && !line.many) chooseLine(line, { x: offsetX, y: offsetY });
+  });
+  hide.addEventListener("click", () => board.picked && chooseLine(board.picked, board.pointer));
+  hide.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.preventDefault();
+    pick(parts, board, null);
+    canvas.focus({ preventScroll: true });
+    repaint();
   });
   canvas.addEventListener("keydown", press);
   canvas.addEventListener("blur", () => {
@@ -274,6 +193,39 @@ function deleteAt({ scene, actions }, at, all) {
   const line = widestAt(scene, at);
   if (all) actions.knockOutAll(band, band.rows[at.row].from);
   else if (line && !line.many) actions.knockOut(line);
+}
+
+// What stands next to the pointer: what is pointed at in words, the line that is chosen with its button, the scissors and the eye.
+
+/** Where words are above the pointer: this far from the picture's lower edge. Pixels. */
+const LOW = 150;
+
+/**
+ * A line, an FFN, or a token and what a click on it shows; while a line is chosen, that line.
+ * @param {BoardParts} parts @param {Board} board @param {Line|Bead|string|null} what  or its words
+ */
+export function showTip({ tip, tipWords }, { scene, actions, picked, pickedAt, pointer }, what) {
+  const shown = picked ?? what;
+  const { x, y } = picked ? pickedAt : pointer;
+  tip.hidden = shown === null;
+  if (!shown || !actions || !scene) return;
+  setText(tipWords, typeof shown === "string" ? shown : actions.tell(shown).join("\n"));
+  const left = x < scene.width / 2;
+  const side = left ? { left: `${x + 16}px`, right: "auto" } : { left: "auto", right: `${scene.width - x + 16}px` };
+  const up = y > scene.height - LOW ? "translateY(calc(-100% - 24px))" : "none"; // else it would be below the window
+  update(tip, { style: { top: `${y + 12}px`, transform: up, ...side } });
+}
+
+/** Chooses a line, which stays lit: its words stay, with the button that hides it. @param {BoardParts} parts @param {Board} board @param {Line|null} line */
+export function pick(parts, board, line) {
+  const { tip, hide } = parts;
+  Object.assign(board, { picked: line, pickedAt: board.pointer });
+  const words = (line && board.actions?.hides(line)) ?? "";
+  setText(hide, words);
+  hide.hidden = !words;
+  tip.classList.toggle("picked", line !== null);
+  update(tip, { "aria-hidden": line ? null : "true" });
+  showTip(parts, board, null);
 }
 
 /** What a click on a token shows. @param {Board} board @param {{band: number, row: number}} label */
