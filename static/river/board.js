@@ -266,7 +266,7 @@ export function createRiverBoard(parts, placed) {
       const was = board.shown;
       if (was?.facts.rolled[0].river !== shown.facts.rolled[0].river) board.unfolded.clear();
       Object.assign(board, { shown, actions });
-      sliding.to(shown.bars);
+      sliding.to(shown.bars, was?.whole === shown.whole);
       if (was && board.scene && sameLayout(was, shown) && letters === lettersNow()) showSame();
       else layout(width);
     },

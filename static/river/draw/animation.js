@@ -31,10 +31,10 @@ export function createSliding(repaint) {
 
   return {
     now,
-    /** @param {Bar[]} bars */
-    to(bars) {
+    /** @param {Bar[]} bars @param {boolean} [slides]  whether they may: not while the picture moves, which would draw all of it for each frame */
+    to(bars, slides = true) {
       const moves = to.length && bars.some(({ name, p }) => to.find((one) => one.name === name)?.p !== p);
-      if (!moves || matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      if (!moves || !slides || matchMedia("(prefers-reduced-motion: reduce)").matches) {
         if (moves || !to.length) began = -Infinity;
         to = bars;
         return;
