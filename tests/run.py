@@ -31,9 +31,17 @@ ALONE = "tests/app/test_schema.py"
 """Not for xdist: schemathesis gives several tests one id, and xdist would run one of them."""
 
 
+SLOW = (
+    *("browser/test_legible.py", "browser/test_room.py", "browser/test_notebook.py", "browser/test_opening.py"),
+    *("faults/test_workers.py", "app/test_opening.py", "test_cli.py", "faults/test_proxy.py"),
+)
+"""What lasts longer than its lines say."""
+
+
 def files(*, browser: bool) -> list[str]:
     """The files of tests, the longest first: a process that is free takes the next one."""
-    found = sorted((ROOT / "tests").rglob("test_*.py"), key=lambda file: file.stat().st_size, reverse=True)
+    slow = [ROOT / "tests" / name for name in SLOW]
+    found = sorted((ROOT / "tests").rglob("test_*.py"), key=lambda file: (file in slow, file.stat().st_size))[::-1]
     names = [str(file.relative_to(ROOT)) for file in found if (file.parent.name == "browser") == browser]
     return [name for name in names if name != ALONE]
 

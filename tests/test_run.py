@@ -97,6 +97,16 @@ def test_what_needs_an_expensive_fixture_runs_in_one_process(monkeypatch: pytest
     assert (tmp_path / "starts").read_text() == "started "
 
 
+def test_slow_files_are_begun_first_and_each_is_run_once() -> None:
+    begun = [run.files(browser=browser) for browser in (True, False)]
+    slow = {f"tests/{name}" for name in run.SLOW}
+    for names in begun:
+        assert {name in slow for name in names[: len(slow & set(names))]} == {True}
+    everything = [str(file.relative_to(run.ROOT)) for file in (run.ROOT / "tests").rglob("test_*.py")]
+    assert sorted([*begun[0], *begun[1], run.ALONE]) == sorted(everything)
+    assert slow <= set(everything)
+
+
 def test_two_tests_of_one_id_are_refused(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """xdist would run one of them, and say nothing."""
     (tmp_path / "conftest.py").write_text("def pytest_collection_modifyitems(items): items.append(items[0])")

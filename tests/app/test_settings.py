@@ -150,6 +150,11 @@ def test_a_default_that_is_not_there_names_those_that_are() -> None:
         discovery.discover(Settings(device="cpu", default_model="nope"))
 
 
+def test_a_device_that_is_not_there_names_those_that_are() -> None:
+    with pytest.raises(ValueError, match=r"^device 'mps' is not available here; available: auto, .*cpu"):
+        discovery.discover(Settings(device="mps"))
+
+
 def test_no_model_at_all_says_where_it_looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discovery, "ZOO", tmp_path)
     with pytest.raises(ValueError, match="chumoku train"):

@@ -114,10 +114,18 @@
       const b = inked[j];
       if (a.layer !== b.layer) continue;
       const both = cutBy(a.box, b.box);
+      if (covers(a, b) || covers(b, a)) continue;
       if (both.right - both.left > 1.5 && both.bottom - both.top > 1.5 && !apart(a, b))
         found.add(`overlap: ${nameOf(a.parent)} “${short(a.text)}” and ${nameOf(b.parent)} “${short(b.text)}”`);
     }
   });
+
+  /** Whether a sign stands unseen behind the label that has room: it is shown where the label has none. */
+  function covers({ parent }, sign) {
+    if (!sign.parent.matches("[aria-hidden=true]") || !/^rgb\(/.test(styleOf(parent).backgroundColor)) return false;
+    const [{ left, right, top, bottom }, { box }] = [boxOf(parent), sign];
+    return left <= box.left && box.right <= right && top <= box.top && box.bottom <= bottom;
+  }
 
   /** Whether two texts, of which one is turned, have a line between them. */
   function apart(a, b) {

@@ -106,19 +106,14 @@ def stopped(pair: Victim) -> None:
     assert not any(Path(f"/proc/{one}").exists() for one in all_of_them)
 
 
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [("DEFAULT_MODEL=nope", "the default model 'nope' does not exist"), ("DEVICE=mps", "'mps' is not available here")],
-)
-def test_workers_that_cannot_start_say_why(setting: str, said: str) -> None:
+def test_workers_that_cannot_start_say_why() -> None:
     """In one sentence, and no later than the first of them knows it: a health check would wait for 20 seconds."""
-    name, _, value = setting.partition("=")
     serve = [sys.executable, "-m", "chumoku", "serve", "--workers", str(N), "--port", "0"]
-    environment = os.environ | {f"CHUMOKU_{name}": value}
+    environment = os.environ | {"CHUMOKU_DEFAULT_MODEL": "nope"}
     ended = subprocess.run(serve, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120)
     assert ended.returncode == 2
     (line,) = ended.stderr.splitlines()
-    assert said in line
+    assert "the default model 'nope' does not exist" in line
 
 
 def test_workers_end_with_the_process_that_watches_them() -> None:
