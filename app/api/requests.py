@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -128,6 +128,13 @@ class TraceRequest(RunRequest):
         description="More tensors in the same answer, in float32, with all rows, never pooled. Each is called "
         "`detail/` and its tap; the metadata's `detail` has the `heads`.",
     )
+    whole: Names | None = Field(
+        default=None,
+        min_length=1,
+        description="More tensors in the same answer, as in `detail`, with all heads. Each is called `whole/` and its "
+        "tap.",
+        examples=[["layers.*.attn.k", "layers.*.attn.v"]],
+    )
 
     @model_validator(mode="after")
     def pooled_whole(self) -> Self:
@@ -136,12 +143,16 @@ class TraceRequest(RunRequest):
         return self
 
     @property
-    def exact(self) -> TraceRequest | None:
-        """The detail as a separate request."""
-        if self.detail is None:
-            return None
-        own = {"want": self.detail.want, "heads": self.detail.heads, "dtype": "float32", "layers": None}
-        return self.model_copy(update=own | {"pooled": False, "queries": None, "predict": None, "detail": None})
+    def exact(self) -> dict[str, TraceRequest]:
+        """What is in addition exact, as separate requests, by the field that asks for it: `detail` and `whole`."""
+        plain = {"dtype": "float32", "layers": None, "pooled": False, "queries": None, "predict": None}
+        plain |= {"detail": None, "whole": None}
+        own: dict[str, dict[str, Any]] = {}
+        if self.detail is not None:
+            own["detail"] = {"want": self.detail.want, "heads": self.detail.heads}
+        if self.whole is not None:
+            own["whole"] = {"want": self.whole, "heads": None}
+        return {field: self.model_copy(update=plain | wanted) for field, wanted in own.items()}
 
 
 class GenerateRequest(RunRequest, Sampling):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from chumoku.app.api.explain.requests import ContributionsRequest, RouteRequest, WritesRequest
@@ -28,29 +28,38 @@ CLASS = 400
 """Of a class: its name, once or twice, and its numbers."""
 EFFECT, KEY_EFFECT = 200, 280
 """Bytes of an effect's event; of one that also says what a key brings."""
+NOTHING: Mapping[str, Sequence[str]] = {}
+EXACT = {"detail": (" of the detail, or ask for fewer of its `heads`", "detail.want"), "whole": ("", "whole")}
+"""How what is wanted exact gets smaller, and where a request says it."""
 WAITING = 65_536
 """Bytes of a stream that uvicorn buffers before the next event is made."""
 
 
-def of_trace(plan: RunPlan, request: TraceRequest, names: list[str], more: Sequence[str] = (), pool: int = 1) -> Size:
-    """The tensors that `names` lists (patterns are positions², pooled ones (positions / pool)²), those of the detail
-    (`more`), and the predictions (positions × candidates)."""
+def of_trace(
+    plan: RunPlan, request: TraceRequest, names: list[str], more: Mapping[str, Sequence[str]] = NOTHING, pool: int = 1
+) -> Size:
+    """The tensors that `names` lists (patterns are positions², pooled ones (positions / pool)²), those that are wanted
+    exact (`more`, by field), and the predictions (positions × candidates)."""
     description, taps = plan.traceable.description, plan.traceable.description.taps
     tensors = Counter({name: tensor_bytes(plan, request, taps[name], pool) for name in names})
-    exact = request.exact or request
-    detail = Counter({name: tensor_bytes(plan, exact, taps[name]) for name in more})
+    exact = {
+        field: Counter({name: tensor_bytes(plan, part, taps[name]) for name in more[field]})
+        for field, part in request.exact.items()
+    }
     listed = request.predict.listed * CANDIDATE if request.predict else 0
     described = 400 * len(taps) if request.describe else 0
     picture = int(BASE64 * len(plan.run.pixels or b""))
     classes = CLASS * len(description.classes) * (2 if request.describe else 1)
     text = listed + described + picture + classes + TOKEN_BYTES * sum(plan.lengths.values()) + FIXED
-    sent, n_names = tensors.total() + detail.total(), len(names) + len(more)
+    most, largest = max(exact.items(), key=lambda item: item[1].total(), default=("", tensors))
+    sent = tensors.total() + sum(own.total() for own in exact.values())
+    n_names = len(names) + sum(map(len, exact.values()))
     total = sent + 300 * n_names + (NPZ_CHARACTER if request.format == "npz" else 1) * text
     if listed > sent:
         return Size(total, "List fewer positions or fewer candidates.", "predict")
-    if detail.total() > tensors.total():
-        less = "leave that out of the detail, or ask for fewer of its `heads`"
-        return Size(total, f"{most_of(detail, description)}: {less}.", "detail.want")
+    if largest.total() > tensors.total():
+        fewer, where = EXACT[most]
+        return Size(total, f"{most_of(largest, description)}: leave that out{fewer}.", where)
     less = "leave that out of `want`, or ask for fewer layers or heads, or for float16"
     return Size(total, f"{most_of(tensors, description)}: {less}.", "want")
 

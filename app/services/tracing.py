@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from time import perf_counter
 from typing import Any, Literal
 
@@ -29,8 +29,6 @@ from chumoku.model.traceable import About, TraceableModel
 
 Format = Literal["safetensors", "npz"]
 NONE: Languages = {}
-DETAIL = "detail/"
-"""Prefix of a detail's tensors: the same tap may also be an overview of all heads."""
 N_CANDIDATES = 20
 """How many next tokens a saved trace lists for each position, as the page does."""
 
@@ -50,15 +48,16 @@ def answer(
     check_queries(plan, request, names)
     pool = pooling.block_of(traceable.description, plan.lengths) if request.pooled else 1
     reserve(sizes.of_trace(plan, request, names, more, pool))
-    traced, exact = run(plan, request, names, more, pool)
+    traced, exact = run(plan, request, names, dict.fromkeys(name for own in more.values() for name in own), pool)
     seconds = perf_counter() - start
     arrays = arrays_of(traced, request, names, traceable)
     dims = {name: traced.dims[name] for name in names}
     about = metadata(plan, request, traced)
-    if request.exact is not None:
-        arrays |= {DETAIL + name: array for name, array in arrays_of(exact, request.exact, more, traceable).items()}
-        dims |= {DETAIL + name: exact.dims[name] for name in more}
-        about["detail"] = {"heads": request.exact.heads}
+    for field, part in request.exact.items():  # under a prefix: the same tap may also be an overview of all heads
+        arrays |= {f"{field}/{name}": x for name, x in arrays_of(exact, part, more[field], traceable).items()}
+        dims |= {f"{field}/{name}": exact.dims[name] for name in more[field]}
+    if request.detail is not None:
+        about["detail"] = {"heads": request.detail.heads}
     about |= {
         "dims": dims,
         "scale": wire.scales(names, request.dtype, traceable.description.overviews),
@@ -91,15 +90,21 @@ def saved(
     return answer(traceable, request, max_chars).body
 
 
-def prepare(traceable: TraceableModel, request: TraceRequest) -> tuple[list[str], list[str]]:
-    """Check what the request wants before the run starts. Returns the names of its tensors, and of its detail's."""
+def prepare(traceable: TraceableModel, request: TraceRequest) -> tuple[list[str], dict[str, list[str]]]:
+    """Check what the request wants before the run starts. Returns the names of its tensors, and of those that it wants
+    exact, by the field that asks for them."""
     description = traceable.description
     names = wanted_names(request, description)
     wire.check_dtype(names, request.dtype, description.overviews | description.masks)
     if request.predict is not None:
         check_tokens(traceable, "predict")
-    with inside("detail"):
-        return names, [] if request.exact is None else wanted_names(request.exact, description)
+    exact, more = request.exact, {}
+    if "detail" in exact:
+        with inside("detail"):
+            more["detail"] = wanted_names(exact["detail"], description)
+    if "whole" in exact:
+        more["whole"] = wanted_names(exact["whole"], description, "whole")
+    return names, more
 
 
 def arrays_of(
@@ -109,7 +114,9 @@ def arrays_of(
     return {name: wire.convert(name, chosen_heads(traced, name, request, traceable), request.dtype) for name in names}
 
 
-def run(plan: RunPlan, request: TraceRequest, names: list[str], more: list[str], pool: int = 1) -> tuple[Trace, Trace]:
+def run(
+    plan: RunPlan, request: TraceRequest, names: list[str], more: Collection[str], pool: int = 1
+) -> tuple[Trace, Trace]:
     """One forward pass that keeps only what the answer needs: `names`, and `more` as the model has them.
 
     Where pictures are pooled or rows chosen, `more` takes a separate pass.
@@ -122,7 +129,7 @@ def run(plan: RunPlan, request: TraceRequest, names: list[str], more: list[str],
         names = [*names, description.logits.tap]
     with keeping(kept):
         traced = plan.traceable.trace(plan.run, names if kept else list(dict.fromkeys([*names, *more])))
-    return traced, plan.traceable.trace(plan.run, more) if kept and more else traced
+    return traced, plan.traceable.trace(plan.run, list(more)) if kept and more else traced
 
 
 def outcome(traceable: TraceableModel, request: TraceRequest, traced: Trace) -> dict[str, Any]:
@@ -138,8 +145,9 @@ def outcome(traceable: TraceableModel, request: TraceRequest, traced: Trace) -> 
     }
 
 
-def wanted_names(request: TraceRequest, description: Description) -> list[str]:
-    """The taps that `want` and `layers` name, in the model's order. Without `want`, every overview.
+def wanted_names(request: TraceRequest, description: Description, field: str = "want") -> list[str]:
+    """The taps that `want` and `layers` name, in the model's order. Without `want`, every overview. `field` is where
+    errors say that they were named.
 
     Raises `unknown_tensor` listing the known ones, `bad_layer` and `bad_head`.
     """
@@ -155,11 +163,11 @@ def wanted_names(request: TraceRequest, description: Description) -> list[str]:
         try:
             match_names([pattern], known)
         except KeyError:
-            raise unknown_name("unknown_tensor", "tensor", pattern, list(known), where=f"want[{index}]") from None
+            raise unknown_name("unknown_tensor", "tensor", pattern, list(known), where=f"{field}[{index}]") from None
     names = [name for name in match_names(want, known) if in_layers(description.taps[name], request.layers)]
     if want and not names:
         message = f"Nothing that `want` names is in layers {request.layers}."
-        raise AppError("unknown_tensor", message, "Request a tensor of these layers.", where="want", known=list(known))
+        raise AppError("unknown_tensor", message, "Request a tensor of these layers.", where=field, known=list(known))
     return names
 
 

@@ -72,7 +72,9 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
     const all = [...needs].map(needCalled);
     bring(state, namesOf("code", all)).catch(() => {}); // with the overview; what fails is asked for again below
     try {
-      const overview = await traces.overview(state, needs.has("detail") && !typing);
+      const overview = await (typing
+        ? traces.overview(state)
+        : traces.overview(state, needs.has("detail"), namesOf("tensor", all)));
       if (thisTurn !== turn) return false;
       const { model = modelNamed(overview.meta.model) } = overview; // a file brings its own
       const key = keyOf(state);

@@ -2,6 +2,7 @@
 
 import { attentionOf, attentionsOf, has, overviewOf, tapOf, writesTarget } from "../model/description.js";
 import { maskEdited, withPads } from "../model/interventions.js";
+import { isInStack, partOf, widestOf } from "../model/taps.js";
 import { aroundOf, runOf } from "../state/run.js";
 
 /**
@@ -117,16 +118,21 @@ export function samplingOf({ temperature, topK: top_k, topP: top_p, minP: min_p,
  * not known.
  * @param {State} state @param {any} model @returns {number[]|null|undefined}
  */
-function rowsAhead({ query, row, ids, padCount }, model) {
-  if (model?.description.writes !== "source") return undefined;
+function rowsAhead({ query, row, ids, targetIds, padCount, attention }, model) {
+  const writes = model?.description.writes;
+  if (writes === "target" && targetIds) {
+    const own = attentionOf(model, attention).queries === writes ? query : row;
+    return own !== null && own < targetIds.length ? [own] : undefined;
+  }
+  if (writes !== "source") return undefined;
   if (query === null) return row === null ? null : undefined;
   return ids && query < ids.length + padCount ? [query] : undefined;
 }
 
 // One head in float32: its request, alone or within the overview's, and its matrices in an answer. No DOM.
 
-/** In an answer, before the names of a detail's tensors. */
-const DETAIL = "detail/";
+/** In an answer, before the names of a detail's tensors, and of whole ones. */
+const [DETAIL, WHOLE] = ["detail/", "whole/"];
 
 /** Up to this many characters, ids or patches, the open head comes with the pictures: for a longer text they would come later. */
 const SHORT = 400;
@@ -191,6 +197,38 @@ export function partsFor(state, model, opened) {
   return want.length ? { ...next, detail: { want, heads } } : next;
 }
 
+/** Of how many numbers whole tensors may be that come with the pictures: larger ones would make these late. */
+const WITH_PICTURES = 2 ** 19;
+
+/**
+ * Those tensors that come with the overview of a short text, in float32; none if all together are large.
+ * @param {State} state @param {any} model @param {string[]} names
+ */
+export function wholeFor(state, model, names) {
+  if (!names.length || !isShort(state, model)) return [];
+  const n = (state.ids ?? state.text).length + state.padCount + (state.targetIds ?? state.target ?? "").length;
+  const numbers = names.map((name) => numbersOf(model, name, n));
+  return numbers.reduce((sum, one) => sum + one, 0) <= WITH_PICTURES ? names : [];
+}
+
+/**
+ * How many numbers a tensor has in a text of at most `n` tokens. Infinity: not known.
+ * @param {any} model @param {string} name @param {number} n
+ */
+function numbersOf(model, name, n) {
+  const part = partOf(model, name);
+  if (!part) return isInStack(model, name) ? n * widestOf(model) : Infinity;
+  const { attention, role } = part;
+  const { n_head: head, n_kv_head: kv_head, d_head } = attention;
+  /** @type {Record<string, number>} */
+  const known = { head, kv_head, d_head, position: n, query: n, key: n };
+  const dims = attention.roles[role].dims.split(" ");
+  return dims.reduce(
+    (/** @type {number} */ product, /** @type {string} */ dim) => product * (known[dim] ?? model.description.d_model),
+    1,
+  );
+}
+
 /** @param {State} state @param {any} model */
 const isShort = ({ text, ids, pixels, padCount }, { max_seq_len: longest }) =>
   (pixels ? longest : (ids ?? text).length) + padCount <= SHORT;
@@ -207,20 +245,26 @@ export const openOf = ({ attention, layer, head }, model, answer) =>
   detailOf(answer, attentionOf(model, attention), layer, head);
 
 /**
- * An answer in its parts. The open head gets its own memory: it is kept longer than the pictures.
- * @param {Decoded} answer @returns {{overview: Decoded, detail: Decoded|null, predictions: any[]}}
+ * An answer in its parts. The open head and whole tensors get their own memory: they are kept longer than the pictures.
+ * @param {Decoded} answer @returns {{overview: Decoded, detail: Decoded|null, whole: Decoded["tensors"], predictions: any[]}}
  */
 export function splitAnswer(answer) {
   const { meta, tensors } = answer;
   const predictions = meta.predictions ?? [];
-  if (!meta.detail) return { overview: answer, detail: null, predictions };
   const all = Object.entries(tensors);
-  const own = all
-    .filter(([name]) => name.startsWith(DETAIL))
-    .map(([name, one]) => [name.slice(DETAIL.length), { ...one, data: one.data.slice() }]);
+  const pictures = all.filter(([name]) => !name.startsWith(DETAIL) && !name.startsWith(WHOLE));
+  if (pictures.length === all.length && !meta.detail) return { overview: answer, detail: null, whole: {}, predictions };
+  /** @param {string} prefix @returns {Record<string, any>} */
+  const partOfAnswer = (prefix) =>
+    Object.fromEntries(
+      all
+        .filter(([name]) => name.startsWith(prefix))
+        .map(([name, one]) => [name.slice(prefix.length), { ...one, data: one.data.slice() }]),
+    );
   return {
-    overview: { ...answer, tensors: Object.fromEntries(all.filter(([name]) => !name.startsWith(DETAIL))) },
-    detail: { meta: { ...meta, heads: meta.detail.heads }, tensors: Object.fromEntries(own) },
+    overview: { ...answer, tensors: Object.fromEntries(pictures) },
+    detail: meta.detail ? { meta: { ...meta, heads: meta.detail.heads }, tensors: partOfAnswer(DETAIL) } : null,
+    whole: partOfAnswer(WHOLE),
     predictions,
   };
 }

@@ -20,6 +20,7 @@ import {
   predictionOf,
   requestOf,
   splitAnswer,
+  wholeFor,
   withTarget,
 } from "./request.js";
 import { measureAblations } from "./streams.js";
@@ -130,20 +131,26 @@ export function createTraces(api, { modelNamed, onWait }) {
     /**
      * Every head as a picture, and the masks; with them, the prediction after the text, and the open head.
      * @param {State} state @param {boolean} [opened]  whether the open head is needed, too
+     * @param {string[]} [names]  tensors that are needed, too
      */
-    overview(state, opened = false) {
+    overview(state, opened = false, names = []) {
       const model = modelNamed(state.model);
-      const parts = partsFor(state, model, opened);
+      const bag = runs.get(keyOf(state));
+      const missing = names.filter((name) => !bag?.has(name));
+      const whole = wholeFor(state, model, missing);
+      const parts = { ...partsFor(state, model, opened), ...(whole.length && { whole }) };
       return ask("overview", overviewRequest(state, model), shared, (request, options) =>
         api.trace({ ...request, ...parts }, options),
       );
 
       /** @param {Decoded} answer */
       function shared(answer) {
-        const { overview, detail, predictions } = splitAnswer(answer);
+        const { overview, detail, whole, predictions } = splitAnswer(answer);
         for (const one of predictions) know("prediction", predictionOf(state, one.position), one);
-        if (!detail) return overview;
         const of = withTarget(state, answer.meta);
+        const came = Object.keys(whole);
+        if (came.length) fill(runs, keyOf(of), came, async () => ({ tensors: whole }));
+        if (!detail) return overview;
         const head = openOf(of, model, detail);
         know("detail", detailRequest(of, model), painted(head)); // so the pictures come as early as without it
         return overview;

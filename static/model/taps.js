@@ -83,6 +83,18 @@ function tapsOf({ embedding, layers, final_norm: last, leaves }) {
   );
 }
 
+/** Whether a tensor belongs to a stack, outside its attentions. @param {Model} model @param {string} name */
+export const isInStack = (model, name) => stacksByTap(model).has(name);
+
+/** The most features that a position has in such a tensor. @param {Model} model */
+export const widestOf = (model) =>
+  Math.max(
+    model.description.d_model,
+    ...stacksOf(model).flatMap(({ layers }) =>
+      layers.flatMap(({ sublayers }) => sublayers.map((one) => (one.kind === "ffn" ? one.d_ff : 0))),
+    ),
+  );
+
 /** The side whose tokens are the positions of a tensor outside the attentions. @param {Model} model @param {string} name */
 export const sideOfTap = (model, name) => stacksByTap(model).get(name)?.side ?? model.description.writes ?? "source";
 

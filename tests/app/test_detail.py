@@ -45,6 +45,18 @@ async def test_a_detail_is_what_a_request_of_its_own_gets(
     assert (meta["scale"], meta["run"]) == (plain["scale"], plain["run"])
 
 
+async def test_whole_tensors_come_beside_pictures_and_the_open_head(families: AsyncClient) -> None:
+    run, keys = {"model": "gpt", "text": TEXT}, ["*attn.k", "*attn.v"]
+    both, meta = await trace(families, **run, **PICTURES, detail=OPEN, whole=keys)
+    plain, _ = await trace(families, **run, **PICTURES, detail=OPEN)
+    alone, about = await trace(families, **run, want=keys)
+    assert both.keys() - plain.keys() == {f"whole/{name}" for name in alone}
+    for name, tensor in alone.items():
+        assert both[f"whole/{name}"].dtype == np.float32
+        np.testing.assert_array_equal(both[f"whole/{name}"], tensor, err_msg=name)
+        assert meta["dims"][f"whole/{name}"] == about["dims"][name]
+
+
 @pytest.fixture
 async def narrow(open_three: Open, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AsyncClient]:
     """As if a short text were a long one: its pictures are pooled."""
@@ -83,7 +95,8 @@ class Counted(ZooModel):
 
 def test_one_pass_computes_both(three: Library) -> None:
     traceable = Counted(opened(three, "gpt"))
-    request = TraceRequest.model_validate({"text": TEXT, **PICTURES, "predict": {}, "detail": OPEN})
+    exact = {"detail": OPEN, "whole": ["*.[kv]"]}
+    request = TraceRequest.model_validate({"text": TEXT, **PICTURES, "predict": {}, **exact})
     tracing.answer(traceable, request, 1000)
     assert traceable.passes == 1
 
@@ -108,6 +121,21 @@ async def test_a_bad_detail_is_refused_where_it_is(families: AsyncClient, bad: s
     assert said in error["message"]
 
 
+@pytest.mark.parametrize(
+    ("whole", "code", "where"),
+    [
+        (["*.k", "layers.0.attn.patern"], "unknown_tensor", "whole[1]"),
+        ([], "invalid_request", "whole"),
+        (["*"] * 257, "invalid_request", "whole"),
+    ],
+)
+async def test_bad_names_of_whole_tensors_are_refused_where_they_are(
+    families: AsyncClient, whole: list[str], code: str, where: str
+) -> None:
+    error = await refused(families, "/api/trace", 422, code, model="gpt", text=TEXT, whole=whole)
+    assert error["where"] == where
+
+
 async def test_its_size_is_known_before(open_three: Open, families: AsyncClient) -> None:
     async with open_three(Settings(device="cpu", answer_limit=1024)) as tight:
         for more in ({"dtype": "uint8"}, {"want": []}, {"want": [], "format": "npz"}):
@@ -117,3 +145,8 @@ async def test_its_size_is_known_before(open_three: Open, families: AsyncClient)
             assert (error["limit"], error["where"]) == (1024, "detail.want")
             assert len(whole.content) <= error["got"] <= 1.3 * len(whole.content) + 100_000
             assert "fewer of its `heads`" in error["hint"]
+            del request["detail"]
+            whole = await families.post("/api/trace", json=request | {"whole": ["*"]})
+            error = error_of(await tight.post("/api/trace", json=request | {"whole": ["*"]}), 422, "too_large")
+            assert error["where"] == "whole"
+            assert len(whole.content) <= error["got"] <= 1.3 * len(whole.content) + 100_000

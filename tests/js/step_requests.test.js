@@ -44,6 +44,7 @@ function server(model) {
         zeros(model, name, ids, 1),
       ]),
     ]);
+    for (const name of request.whole ?? []) tensors[`whole/${name}`] = zeros(model, name, ids);
     const predictions = request.predict && [{ position: ids.source.length - 1, candidates: [] }];
     const target = model.description.writes === "target" ? { target_tokens: tokensOf(ids.target) } : {};
     const position_ids = ids.source.map((/** @type {number} */ _, /** @type {number} */ at) => at);
@@ -128,6 +129,21 @@ async function tracesOfStep(model, at) {
   return asked;
 }
 
+/** What an edit of a mask asks of /api/trace at a place, of the edited run. @param {any} model @param {Partial<State>} at */
+async function tracesOfEdit(model, at) {
+  const { asked, api } = server(model);
+  const traces = createTraces(/** @type {any} */ (api), { modelNamed: () => model });
+  const loader = createLoader(traces, { modelNamed: () => model, bring: async () => {}, onWait: () => {} });
+  const before = { ...DEFAULTS, start: false, model: "tiny", layer: 1, head: 1, text: "a", ...at };
+  await loader.load(before, needsOf(before, model), () => {});
+  const [{ id: attention }] = attentionsOf(model);
+  const hidden = { kind: "mask", where: { attention, layer: 1, query: 2, key: 0 }, allow: false };
+  const after = { ...before, interventions: /** @type {any} */ ([hidden]) };
+  asked.length = 0;
+  await loader.load(after, needsOf(after, model), () => {});
+  return asked.filter((one) => one.interventions);
+}
+
 const HEAD_OFF = { kind: "ablate", where: { attention: "self", layer: 0, head: 0 } };
 
 for (const [name, described] of Object.entries({ decoder, translator }))
@@ -139,6 +155,46 @@ for (const [name, described] of Object.entries({ decoder, translator }))
     assert.deepEqual(wrong, []);
     assert.ok(asked.some((one) => one.length === 1));
   });
+
+for (const [name, described, at] of /** @type {[string, any, Partial<State>][]} */ ([
+  ["decoder", decoder, {}],
+  ["translator", translator, { attention: "decoder", targetIds: [0, 4, 5], query: 2 }],
+]))
+  test(`${name}: an edit of a mask asks for one trace of the edited run, at every place and with every drawer`, async () => {
+    const model = named(described);
+    const places = VIEWS.flatMap(({ id }) => DRAWERS.map((drawer) => ({ ...at, view: id, drawer })));
+    const asked = await Promise.all(places.map((place) => tracesOfEdit(model, place)));
+    const wrong = places.flatMap((place, index) =>
+      asked[index].length === 1 ? [] : [{ ...place, asked: asked[index] }],
+    );
+    assert.deepEqual(wrong, []);
+  });
+
+test("keys and values of all layers come with the pictures of an edited run", async () => {
+  const model = named(decoder);
+  const [one] = await tracesOfEdit(model, { view: "attention", drawer: "cache" });
+  const [{ roles }] = attentionsOf(model);
+  assert.deepEqual(
+    one.whole,
+    roles.k.taps.flatMap((/** @type {string} */ k, /** @type {number} */ i) => [k, roles.v.taps[i]]),
+  );
+  assert.deepEqual([one.dtype, one.detail.heads], ["uint8", [1]]);
+});
+
+test("what would make the pictures late comes after them", async () => {
+  const model = named(decoder);
+  const long = { text: "a".repeat(399), ids: null };
+  const wide = {
+    ...model,
+    description: {
+      ...model.description,
+      attentions: model.description.attentions.map((/** @type {any} */ one) => ({ ...one, d_head: 1024 })),
+    },
+  };
+  const [first, second] = await tracesOfEdit(wide, { ...long, view: "attention", drawer: "cache" });
+  assert.equal(first.whole, undefined);
+  assert.equal(second.want.length, 4);
+});
 
 test("a Step with a head switched off asks for at most one trace of each of the two runs", async () => {
   const interventions = /** @type {any} */ ([HEAD_OFF]);

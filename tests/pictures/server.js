@@ -19,6 +19,7 @@ const ASKED = new Set([
   "pooled",
   "predict",
   "detail",
+  "whole", // left to a separate request, as the detail is
   "layers",
   "format",
   "describe",
