@@ -61,8 +61,8 @@ export function heightsFor(frame) {
  *   | {kind: "drawn", content: Drawn, plot: Element}} Picture  see lines/picture.js; `drawn`: an SVG of the page as it is, or an
  *   element with several and their names
  *
- * @typedef {{id: string, title: string, label: string, legend: string, table: (string|number)[][]}} Drawn  what it is called, how
- *   it is described, what its colours mean, and its numbers, a head first
+ * @typedef {{id: string, title: string, label: string, legend: string, table: (string|number)[][], about?: string}} Drawn  what it is
+ *   called, how it is described, what its colours mean, its numbers, a head first, and in a saved file what these are
  */
 
 /** @type {WeakMap<Element, () => Picture|null>} */

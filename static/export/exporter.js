@@ -11,7 +11,15 @@ import { pngOf, saveBlob, saveText } from "../ui/save.js";
 import { predictionPlace } from "../ui/token_text.js";
 import { barsCsv, csv, matrixCsv, tokensCsv } from "./csv.js";
 import { offlineHtml } from "./offline.js";
-import { arePooled, overviewScene, pictureName, pictureNames, stationScene, tokenScene } from "./pictures.js";
+import {
+  arePooled,
+  figureScene,
+  overviewScene,
+  pictureName,
+  pictureNames,
+  stationScene,
+  tokenScene,
+} from "./pictures.js";
 import { drawingScene } from "./svg_pen.js";
 
 /**
@@ -19,6 +27,7 @@ import { drawingScene } from "./svg_pen.js";
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { State } from "../state/store.js"
  * @import { View } from "../views/view.js"
+ * @import { Caption } from "./scene.js"
  * @import { Drawing } from "./svg_pen.js"
  */
 
@@ -39,13 +48,14 @@ function fileName(parts, ending) {
  * @param {ModelTrace} trace
  * @param {State} state
  * @param {string} title  what is shown
- * @returns {{title: string, sentence: string, source: string}}
+ * @param {string[]} [edits]  each in words
+ * @returns {Caption}
  */
-export function captionOf(trace, state, title) {
+export function captionOf(trace, state, title, edits = []) {
   const { name, d_model } = trace.model;
   const model = t("export.model", { name, d_model, ...sizeOf(trace.model) });
   const sentence = trace.targetText === null ? trace.text : `${trace.text} → ${trace.targetText}`;
-  return { title, sentence, source: [model, ...unusual(trace, state), "chumoku"].join(" · ") };
+  return { title, sentence, source: [model, ...unusual(trace, state), ...edits, "chumoku"].join(" · ") };
 }
 
 /** The settings that differ from the model's training. @param {ModelTrace} trace @param {State} state */
@@ -67,7 +77,7 @@ export function titleOf(model, state, what) {
 
 /**
  * @typedef {{river: Drawing|null, trace: ModelTrace, state: State, view: View, station: HTMLElement, pictures: Picture[],
- *   link: string}} Shown  what is on the page
+ *   link: string, edits?: string[]}} Shown  what is on the page; `edits`: those of the run, in words
  * @typedef {(ending: string) => string} Name  of a file with this ending
  * @typedef {(what: string, ending: string) => string} NameOf
  */
@@ -84,15 +94,35 @@ export function exporterOf(shown) {
   return { ...picturesOf(shown, name), ...numbersOf(shown, name, ofHead) };
 }
 
+/**
+ * Saves one picture with its caption: what its own buttons do.
+ * @param {Omit<Shown, "river"|"pictures">} shown @param {Picture} picture @param {"png"|"svg"} format @returns {Promise<string>} the file's name
+ */
+export async function saveFigure({ trace, state, view, station, link, edits }, picture, format) {
+  const ofStation = station?.contains(picture.plot);
+  const title = ofStation ? titleOfView(trace, state, view, [picture]) : pictureName(picture);
+  const { source, ...said } = captionOf(trace, state, title, edits);
+  const about = picture.kind === "bars" ? undefined : /** @type {{about?: string}} */ (picture.content).about;
+  const pooled = arePooled([picture]) ? `${source} · ${t("export.pooled")}` : source;
+  const scene = await figureScene(picture, { ...said, source: pooled, about, link });
+  const { content } = picture;
+  const file =
+    picture.kind === "matrix"
+      ? `${picture.content.filename}.${format}`
+      : fileName([trace.model.name, /** @type {{id?: string}} */ (content).id ?? "figure"], format);
+  return format === "png" ? saveBlob(await pngOf(scene), file) : saveText(scene.svg, "image/svg+xml", file);
+}
+
 /** @param {Shown} shown @param {Name} name */
-function picturesOf({ trace, state, view, station, pictures, link, river }, name) {
-  const { source, ...said } = captionOf(trace, state, titleOfView(trace, state, view, pictures));
+function picturesOf({ trace, state, view, station, pictures, link, river, edits }, name) {
+  const captioned = (/** @type {string} */ title) => ({ ...captionOf(trace, state, title, edits), link });
+  const { source, ...said } = captioned(titleOfView(trace, state, view, pictures));
   const caption = { ...said, source: arePooled(pictures) ? `${source} · ${t("export.pooled")}` : source };
   const open = () =>
     view.id === "tokens" ? tokenScene(tokensOf(trace), labelsOf(trace), caption) : stationScene(pictures, caption);
   const grid = trace.pool > 1 ? `${t("heads.grid")}. ${t("heads.cells", { n: trace.pool })}` : t("heads.grid");
-  const heads = () => overviewScene(trace, captionOf(trace, state, grid));
-  const whole = () => drawingScene(/** @type {any} */ (river), captionOf(trace, state, t("river.title")));
+  const heads = () => overviewScene(trace, captioned(grid));
+  const whole = () => drawingScene(/** @type {any} */ (river), captioned(t("river.title")));
   /** @typedef {ReturnType<typeof overviewScene>} Scene @typedef {Scene|Promise<Scene>} SceneOrLater */
   const png = async (/** @type {SceneOrLater} */ scene, /** @type {string} */ file) =>
     saveBlob(await pngOf(await scene), file);

@@ -17,6 +17,7 @@ import { fileLegend, fileScene, label, NARROW, textWidth } from "./scene.js";
  * @import { Picture } from "../chart/pictures.js"
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Token } from "../model/labels.js"
+ * @import { Caption } from "./scene.js"
  */
 
 // All heads as one picture with their indices, and all tokens as one. Each cell has its own pixels; where the trace is pooled, the title says what a cell is.
@@ -30,7 +31,7 @@ const COLUMNS = ["index", "text", "id", "bytes"];
 /**
  * @param {Token[]} tokens
  * @param {string[]} labels
- * @param {{title: string, sentence: string, source: string}} caption
+ * @param {Caption} caption
  */
 export function tokenScene(tokens, labels, caption) {
   const rows = tokens.map(({ index, id, bytes, special }, i) => {
@@ -65,7 +66,7 @@ const NAME = 34; // above a group, if there are several
 
 /**
  * @param {ModelTrace} trace
- * @param {{title: string, sentence: string, source: string}} caption
+ * @param {Caption} caption
  */
 export function overviewScene(trace, caption) {
   const groups = groupsOf(trace);
@@ -172,7 +173,7 @@ export const arePooled = (pictures) => pictures.some((one) => one.kind === "matr
 
 /**
  * @param {Picture[]} pictures
- * @param {{title: string, sentence: string, source: string}} caption
+ * @param {Caption} caption
  */
 export async function stationScene(pictures, caption) {
   const boxes = boxesOf(pictures);
@@ -187,6 +188,26 @@ export async function stationScene(pictures, caption) {
   const width = Math.max(...boxes.map((box) => box.right)) - left;
   const height = Math.max(...boxes.map((box) => box.bottom)) - top;
   return fileScene(caption, { width, height, nodes });
+}
+
+/** One picture, as large as it is drawn, below what its colours mean. @param {Picture} picture @param {Caption} caption */
+export async function figureScene(picture, caption) {
+  const { width, height } = picture.kind === "matrix" ? picture.size : sizeOf(picture.plot);
+  const legend = fileLegend(picture, "ramp");
+  const drawn = await drawnAs(picture, "picture");
+  const nodes = [
+    svg("g", { transform: "translate(0 11)" }, legend.nodes),
+    svg("g", { transform: `translate(0 ${HEAD})` }, drawn),
+  ];
+  return fileScene(caption, { width: Math.max(width, legend.width), height: height + HEAD, nodes });
+}
+
+/** The size of a drawing, which may be no part of the page. @param {Element} plot */
+function sizeOf(plot) {
+  const { width, height } = plot.getBoundingClientRect();
+  if (width) return { width, height };
+  const [w, h] = ["width", "height"].map((name) => Number(plot.getAttribute(name)));
+  return { width: w, height: h };
 }
 
 /** Where they are, with room for what only a file has: the axis titles of a matrix. @param {Picture[]} pictures */

@@ -19,31 +19,51 @@ import { xmlText } from "../ui/save.js";
 
 const EDGE = 16;
 const MOST_LINES = 3;
+/** As many lines has what is said about the numbers. */
+const ABOUT_LINES = 8;
 const LEAST_WIDTH = 420;
+/** Bold letters of 15 pixels are as wide as others of this size. */
+const BOLD = 17;
+
 /**
- * @param {{title: string, sentence: string, source: string}} caption
+ * @typedef {{title: string, sentence: string, source: string, about?: string, link?: string}} Caption  `about`: what the numbers are;
+ *   `link`: to what is shown; it is not drawn, but stands in the file's description
+ */
+
+/**
+ * @param {Caption} caption
  * @param {{width: number, height: number, nodes: Node[]}} content
  * @returns {Scene}
  */
 export function fileScene(caption, content) {
   const inner = Math.max(LEAST_WIDTH, content.width);
+  const titles = wrap(xmlText(caption.title), inner, BOLD);
   const lines = wrap(xmlText(caption.sentence).replace(/\s*\n\s*/g, " ↵ "), inner, 14);
+  const about = caption.about ? wrap(xmlText(caption.about), inner, 12.5, ABOUT_LINES) : [];
   const sources = wrap(xmlText(caption.source), inner, 11.5);
-  const top = EDGE + 24 + lines.length * 20 + 10;
-  const foot = top + content.height + 22;
+  const top = EDGE + 4 + (titles.length + lines.length) * 20 + 10;
+  const below = top + content.height + 22;
+  const foot = below + about.length * 17 + (about.length ? 6 : 0);
   const [width, height] = [Math.ceil(inner + 2 * EDGE), Math.ceil(foot + sources.length * 16 - 4)];
+  const said = [caption.sentence, caption.about, caption.source, caption.link].filter(Boolean).join("\n");
   const root = svg(
     "svg",
     { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` },
     svg("title", null, xmlText(caption.title)),
-    svg("desc", null, xmlText(`${caption.sentence}\n${caption.source}`)),
+    svg("desc", null, xmlText(said)),
     svg("rect", { width, height, fill: cssColour("--panel") }),
-    label(shortened(caption.title, inner, 15.5), { x: EDGE, y: EDGE + 14, size: 15, weight: 650 }),
-    lines.map((line, i) => label(line, { x: EDGE, y: EDGE + 38 + i * 20, size: 14 })),
+    titles.map((line, i) => label(line, { x: EDGE, y: EDGE + 14 + i * 20, size: 15, weight: 650 })),
+    lines.map((line, i) => label(line, { x: EDGE, y: EDGE + 18 + (titles.length + i) * 20, size: 14 })),
     svg("g", { transform: `translate(${EDGE + (inner - content.width) / 2} ${top})` }, content.nodes),
+    about.map((line, i) => label(line, { x: EDGE, y: below + i * 17, size: 12.5 })),
     sources.map((line, i) => label(line, { x: EDGE, y: foot + i * 16, size: 11.5, colour: "--ink-2" })),
   );
-  return { svg: new XMLSerializer().serializeToString(root), width, height };
+  return {
+    svg: new XMLSerializer().serializeToString(root),
+    width,
+    height,
+    about: xmlText(`${caption.title}\n${said}`),
+  };
 }
 
 /**
@@ -74,15 +94,15 @@ export function textWidth(text, size, face = "--font") {
 }
 
 /** Lines of `width`, broken at spaces where possible; the last one ends with an ellipsis if text is left over. @param {string} text @param {number} width @param {number} size */
-function wrap(text, width, size) {
+function wrap(text, width, size, most = MOST_LINES) {
   const lines = [""];
   for (const piece of text.match(/\s+|[^\s\u3000-\u9fff]+|[\u3000-\u9fff]/gu) ?? []) {
     if (textWidth(lines[lines.length - 1] + piece, size) > width) lines.push("");
     lines[lines.length - 1] += lines.at(-1) ? piece : piece.trimStart();
-    if (lines.length > MOST_LINES) break;
+    if (lines.length > most) break;
   }
-  const shown = lines.slice(0, MOST_LINES).map((line) => shortened(line, width, size));
-  if (lines.length > MOST_LINES) shown[MOST_LINES - 1] = shortened(`${shown[MOST_LINES - 1]} …`, width, size);
+  const shown = lines.slice(0, most).map((line) => shortened(line, width, size));
+  if (lines.length > most) shown[most - 1] = shortened(`${shown[most - 1]} …`, width, size);
   return shown;
 }
 

@@ -2,15 +2,18 @@
 
 import { picturesIn } from "../chart/pictures.js";
 import { snippet } from "../export/csv.js";
-import { exporterOf } from "../export/exporter.js";
+import { exporterOf, saveFigure } from "../export/exporter.js";
 import { pictureName } from "../export/pictures.js";
 import { drawingIn } from "../export/svg_pen.js";
 import { overviewOf, tapOf } from "../model/description.js";
-import { h, setText } from "../ui/dom.js";
+import { groupsOf } from "../model/edits.js";
+import { h, plainText, setText } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
+import { groupWords } from "../views/edits.js";
 import { copy } from "./share.js";
 
 /**
+ * @import { Asked } from "../chart/figures.js"
  * @import { Picture } from "../chart/pictures.js"
  * @import { ApiError } from "../data/api.js"
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -42,6 +45,7 @@ export function sectionsOf([trace, state, error], { run, views, address, station
     pictures,
     river,
     link: address.link(),
+    edits: editsOf(trace, state),
   });
   const item = (/** @type {string} */ name, /** @type {() => Promise<string>} */ what, file = name) =>
     itemOf(name, file, () => run(what));
@@ -69,6 +73,30 @@ export function sectionsOf([trace, state, error], { run, views, address, station
       trace.file ? [] : [traceItems(item, save, { ...state, attention: trace.attention })],
     ),
   ];
+}
+
+/** The edits of the run that is shown, each in words. @param {ModelTrace} trace @param {State} state */
+const editsOf = (trace, state) =>
+  groupsOf(state, trace.model)
+    .filter(({ on }) => on)
+    .map((group) => plainText(groupWords(group, trace, trace.model)));
+
+/**
+ * Saves one picture with a caption, as its own buttons ask; the file's name.
+ * @param {ModelTrace} trace @param {State} state @param {Asked} asked @param {Pick<Context, "address"|"views"> & {station: HTMLElement|undefined}} page
+ */
+export function figureOf(trace, state, { picture, format }, { address, views, station }) {
+  address.flush();
+  const view = views.find(({ id }) => id === state.view) ?? views[0];
+  const shown = {
+    trace,
+    state,
+    view,
+    station: /** @type {HTMLElement} */ (station),
+    link: address.link(),
+    edits: editsOf(trace, state),
+  };
+  return saveFigure(shown, picture, format);
 }
 
 /** @param {string} key @param {Child} note @param {Child[][]} rows */

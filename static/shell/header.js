@@ -4,7 +4,7 @@ import { openable } from "../data/api.js";
 import { retrying } from "../data/ask.js";
 import { lazy } from "../data/lazily.js";
 import { linkOf, withParam } from "../state/link.js";
-import { createPopover } from "../ui/controls.js";
+import { createPopover, SAVE } from "../ui/controls.js";
 import { h, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/format.js";
 import { LANGUAGE_SIGNS, language, t } from "../ui/i18n.js";
@@ -193,6 +193,21 @@ function createExport(root, { actions, views, address, modelOf, status, openStat
     return retrying(making.load, { onWait: status.waiting }).then(() => list(LOOKS), failed);
   });
   const soon = () => making.load().catch(() => {}); // what fails is asked for again when it is opened
+  actions.page.addEventListener(SAVE, (event) => {
+    const [trace, state, error] = shown;
+    if (!trace || error) return; // the picture saves itself, without a caption
+    event.preventDefault();
+    const save = async () => {
+      await making.load();
+      const { figureOf } = /** @type {typeof import("./export_items.js")} */ (making.code);
+      const { detail } = /** @type {CustomEvent<import("../chart/figures.js").Asked>} */ (event);
+      return figureOf(trace, state, detail, { address, views, station: openStation() });
+    };
+    save().then(
+      (name) => status.say(t("export.saved", { name })),
+      (problem) => status.notice(t("export.failed", { message: errorText(problem) })),
+    );
+  });
   for (const event of ["pointerenter", "focus"]) button.addEventListener(event, soon);
 
   /** The items of the menu; checks again for a picture that is still being drawn. @param {number} looks */

@@ -4,6 +4,9 @@ import { h, newId, setText, update } from "./dom.js";
 
 /** @import { Child } from "./dom.js" */
 
+/** The event with which a picture asks the page around it to save it with a caption: `chart/figures.js`, answered by the header. */
+export const SAVE = "savefigure";
+
 // A button that opens a panel below it. Escape, a click outside, or leaving it by Tab closes it.
 
 /** @type {Record<string, number>} */

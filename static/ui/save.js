@@ -20,10 +20,10 @@ export function xmlText(text) {
 /** A canvas is no larger than this in any browser that we know. */
 const MOST = 16_384;
 
-/** @typedef {{svg: string, width: number, height: number}} Drawing  an SVG file and its size in CSS pixels */
+/** @typedef {{svg: string, width: number, height: number, about?: string}} Drawing  an SVG file, its size in CSS pixels, and what a PNG says of it */
 
-/** @param {Drawing} drawing @returns {Promise<Blob>} a PNG, two pixels for one where that is possible */
-export async function pngOf({ svg, width, height }) {
+/** @param {Drawing} drawing @returns {Promise<Blob>} a PNG, two pixels for one where that is possible; with `about` as its description */
+export async function pngOf({ svg, width, height, about }) {
   const scale = Math.min(2, MOST / width, MOST / height);
   const image = new Image(width, height);
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
@@ -32,12 +32,48 @@ export async function pngOf({ svg, width, height }) {
   Object.assign(canvas, { width: Math.round(width * scale), height: Math.round(height * scale) });
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   context.drawImage(image, 0, 0, canvas.width, canvas.height);
-  return new Promise((resolve, reject) => {
-    canvas.toBlob(
-      (blob) => (blob ? resolve(blob) : reject(new Error("the picture is too large for a PNG"))),
-      "image/png",
-    );
-  });
+  const blob = await /** @type {Promise<Blob>} */ (
+    new Promise((resolve, reject) => {
+      canvas.toBlob(
+        (made) => (made ? resolve(made) : reject(new Error("the picture is too large for a PNG"))),
+        "image/png",
+      );
+    })
+  );
+  if (!about) return blob;
+  const bytes = pngWithText(new Uint8Array(await blob.arrayBuffer()), "Description", about);
+  return new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (bytes)], { type: "image/png" });
+}
+
+/** Where the first chunk of a PNG (IHDR) ends: 8 bytes of signature, and 12 around its 13. */
+const AFTER_HEADER = 33;
+
+/**
+ * A PNG with a text in it, as an iTXt chunk (UTF-8, not compressed) after the first: PNG specification, 11.3.3.4.
+ * @param {Uint8Array} png @param {string} keyword  1 to 79 letters @param {string} text @returns {Uint8Array}
+ */
+export function pngWithText(png, keyword, text) {
+  const body = new TextEncoder().encode(`iTXt${keyword}\0\0\0\0\0${text.replaceAll("\0", "")}`);
+  const chunk = new Uint8Array(body.length + 8);
+  const view = new DataView(chunk.buffer);
+  view.setUint32(0, body.length - 4); // the name of the chunk does not count
+  chunk.set(body, 4);
+  view.setUint32(body.length + 4, crc32(body));
+  const found = new Uint8Array(png.length + chunk.length);
+  found.set(png.subarray(0, AFTER_HEADER));
+  found.set(chunk, AFTER_HEADER);
+  found.set(png.subarray(AFTER_HEADER), AFTER_HEADER + chunk.length);
+  return found;
+}
+
+/** The check sum of a PNG's chunks: CRC-32, bit by bit. @param {Uint8Array} bytes */
+function crc32(bytes) {
+  let crc = 0xffffffff;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  }
+  return ~crc >>> 0;
 }
 
 const KEPT_FOR_MS = 60_000;

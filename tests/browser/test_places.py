@@ -283,7 +283,7 @@ def test_another_sentence_is_patched_into_this_one(open_page: "Callable[..., Pag
     expect(said).to_contain_text("logit car − logit ball: +")
     expect(page.get_by_test_id("rank-progress")).to_be_hidden()
     stream = page.locator(".rank-map", has=page.locator("[data-matrix=patch-main-stream]"))
-    expect(stream.get_by_test_id("readout")).to_contain_text(re.compile(r"Layer \d, car ← ball: \+1\.0\d\d of the way"))
+    expect(stream.get_by_test_id("readout")).to_contain_text(re.compile(r"Layer \d, car←ball: \+1\.0\d\d of the way"))
     page.get_by_test_id("fold-by-hand").locator("summary").click()
     theirs, ours = (page.locator(f"[data-{of}='4']") for of in ("theirs", "ours"))
     expect(theirs).to_have_text("ball")

@@ -24,6 +24,11 @@ declare module "node:fs" {
   export function readFileSync(path: string | URL): Uint8Array<ArrayBuffer>;
 }
 
+declare module "node:zlib" {
+  export function crc32(data: Uint8Array): number;
+  export function deflateSync(data: Uint8Array): Uint8Array<ArrayBuffer>;
+}
+
 declare const process: {
   argv: string[];
   env: Record<string, string | undefined>;

@@ -19,6 +19,7 @@ import { overlayShapes } from "./svg.js";
 import { following, isInView, isWhole } from "./view.js";
 
 /**
+ * @import { Picture } from "../pictures.js"
  * @import { Room, Size } from "./layout.js"
  * @import { MatrixMap } from "./map.js"
  * @import { Scale } from "./scale.js"
@@ -75,6 +76,7 @@ import { following, isInView, isWhole } from "./view.js";
  *   hatching, or `below` its number
  * @property {string} [sign]  of a saved file: what is before it in a formula, "="
  * @property {string} [legend]  of a saved file: words instead of its colours
+ * @property {string} [about]  of a saved file: what its numbers are, with their unit and what their sign means
  * @property {string} [corner]  of a saved table: what its rows and columns are
  * @property {string} filename
  *
@@ -98,6 +100,7 @@ import { following, isInView, isWhole } from "./view.js";
  * @property {(view: View|null) => void} lookAt  shows a part of the matrix, or (null) what is seen without a zoom
  * @property {(view: View) => void} moveTo  shows as many other cells
  * @property {() => Size|null} fileSize  of the picture in a file: what scrolls is whole there, unless it is zoomed
+ * @property {() => Picture|null} picture  what is saved; null: nothing is drawn yet
  */
 
 /** The smallest number in the cells of a picture without titles, in pixels. */
@@ -157,17 +160,14 @@ function build(root) {
     lookAt: (view) => lookAt(parts, view),
     moveTo: (view) => moveTo(parts, view),
     fileSize: () => fileSize(parts),
+    picture: () => pictureOf(parts),
   };
   frame.append(buttonsOf(parts));
   followKeys(parts);
   followPointer(parts);
   followPen(parts);
   followZoom(parts);
-  announce(frame, () => {
-    const { drawn } = parts;
-    const size = parts.fileSize();
-    return drawn && size && { kind: "matrix", content: drawn, size: titledSize(drawn, size), plot };
-  });
+  announce(frame, parts.picture);
   const room = new ResizeObserver(() => parts.matrix && hasOtherRoom(parts) && paint(parts));
   room.observe(root);
   const panel = root.closest(".panel"); // text above the picture may appear later, and move it
@@ -263,6 +263,12 @@ function moveTo(parts, view) {
 function fileSize(parts) {
   const { drawn, size, view } = parts;
   return drawn && size?.map && !view ? sizeIn(drawn, { ...roomFor(parts), view, whole: true }) : size;
+}
+
+/** What is saved of it. @param {Parts} parts @returns {Picture|null} */
+function pictureOf({ drawn, fileSize, plot }) {
+  const size = fileSize();
+  return drawn && size && { kind: "matrix", content: drawn, size: titledSize(drawn, size), plot };
 }
 
 /** Whether what is seen has to follow: another cell is chosen, or another text shown. @param {Matrix} before @param {Matrix} matrix */

@@ -3,6 +3,7 @@
 import { h, plainText, replace, setText, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { pngOf, saveBlob, saveText } from "../../ui/save.js";
+import { saveButtons } from "../figures.js";
 import { ICONS } from "../pictures.js";
 import { drawingOf } from "./nodes.js";
 import { isWhole, middleOf, wholeOf, zoomed } from "./view.js";
@@ -31,7 +32,7 @@ export function buttonsOf(parts) {
   return h(
     "div",
     { class: "matrix-buttons", role: "group" },
-    [button("png", () => savePng(parts)), button("svg", () => saveSvg(parts))],
+    saveButtons(parts.picture, (format) => saveBare(parts, format)),
     [button("closer", closer(0.5)), button("back", closer(2)), button("all", () => showAll(parts))],
   );
 }
@@ -50,18 +51,13 @@ export function showAll({ matrix, size, lookAt }) {
   lookAt(matrix && size?.map && !isWhole(size.view, matrix.shape) ? wholeOf(matrix.shape) : null);
 }
 
-/** @param {Parts} parts */
-async function savePng(parts) {
-  const { drawn } = parts;
-  const size = parts.fileSize();
-  if (drawn && size) saveBlob(await pngOf(drawingOf(drawn, size)), `${drawn.filename}.png`);
-}
-
-/** @param {Parts} parts */
-function saveSvg(parts) {
-  const { drawn } = parts;
-  const size = parts.fileSize();
-  if (drawn && size) saveText(drawingOf(drawn, size).svg, "image/svg+xml", `${drawn.filename}.svg`);
+/** Saves the picture alone. @param {Parts} parts @param {import("../figures.js").Format} format */
+async function saveBare({ drawn, fileSize }, format) {
+  const size = fileSize();
+  if (!drawn || !size) return;
+  const drawing = drawingOf(drawn, size);
+  if (format === "png") saveBlob(await pngOf(drawing), `${drawn.filename}.png`);
+  else saveText(drawing.svg, "image/svg+xml", `${drawn.filename}.svg`);
 }
 
 /** It lies over the picture, so that nothing is redrawn, and also shows labels for which there was no space. */

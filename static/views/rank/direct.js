@@ -14,7 +14,7 @@ import { attentionName } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { className } from "../../ui/token_text.js";
 import { namesIn } from "../query_key.js";
-import { ffnName, headName, opening } from "./effects.js";
+import { answerPlace, ffnName, headName, opening } from "./effects.js";
 import { blocksOf, buildBlock } from "./map.js";
 
 /**
@@ -96,6 +96,13 @@ export function drawDirect(parts, trace, state, actions) {
 const nameOf = ({ classes, tokens }, id) =>
   classes.length ? className(classes[id]) : labelName(tokenLabel(tokens[id]));
 
+/** What the numbers of a saved map are. @param {Direct} found @param {string} place */
+function figureAbout(found, place) {
+  const said = { answer: nameOf(found, found.answer), logit: signed(found.logit, 2), place };
+  if (found.against === "mean") return t("direct.figure_mean", said);
+  return t("direct.figure", { ...said, other: nameOf(found, Number(found.against)) });
+}
+
 /** @param {Term[]} terms @param {string} part */
 const totalOf = (terms, part) => terms.reduce((sum, one) => sum + (one.part === part ? one.value : 0), 0);
 
@@ -145,18 +152,20 @@ function drawMaps(parts, found, trace, state, actions) {
     parts.rest.replaceChildren(...all.filter((_, i) => i % 2 === 1), h("div", null));
   });
   const again = () => drawMaps(parts, found, trace, state, actions);
+  const row = rowOf(state, trace);
+  const about = figureAbout(found, answerPlace(trace, row));
   attentions.forEach((attention, i) => {
-    drawHeads(blocks[2 * i], of[i], { attention, scale, again, model }, state, actions);
-    drawPositions(blocks[2 * i + 1], found.terms, { attention, again, trace, row: rowOf(state, trace) });
+    drawHeads(blocks[2 * i], of[i], { attention, scale, about, again, model }, state, actions);
+    drawPositions(blocks[2 * i + 1], found.terms, { attention, about, again, trace, row });
   });
   parts.rest.lastElementChild?.replaceChildren(restTable(found.terms));
 }
 
 /**
  * @param {Block} block @param {{values: Float32Array, shape: [number, number]}} map
- * @param {{attention: Attention, scale: Scale, again: () => void, model: Model}} of @param {State} state @param {Actions} actions
+ * @param {{attention: Attention, scale: Scale, about: string, again: () => void, model: Model}} of @param {State} state @param {Actions} actions
  */
-function drawHeads(block, { values, shape }, { attention, scale, again, model }, state, actions) {
+function drawHeads(block, { values, shape }, { attention, scale, about, again, model }, state, actions) {
   const id = attention.id;
   const name = attentionName(model, id);
   setText(block.title, [t("direct.by_head"), name].filter(Boolean).join(" · "));
@@ -167,7 +176,7 @@ function drawHeads(block, { values, shape }, { attention, scale, again, model },
       : ffnName(model, { stack: answeringStack(model).id, layer });
   const heads = Array.from({ length: attention.n_head }, (_, head) => String(head));
   drawTerms(block, again, {
-    ...{ id: `direct-${id}`, values, shape, scale },
+    ...{ id: `direct-${id}`, about, values, shape, scale },
     label: t("direct.label", { rows: shape[0], cols: attention.n_head }),
     cols: { labels: shape[1] > heads.length ? [...heads, t("rank.ffn_column")] : heads, title: t("rank.heads") },
     edges: shape[1] > heads.length ? { col: heads.length } : undefined,
@@ -181,8 +190,8 @@ function drawHeads(block, { values, shape }, { attention, scale, again, model },
   });
 }
 
-/** @param {Block} block @param {Term[]} terms @param {{attention: Attention, again: () => void, trace: ModelTrace, row: number}} of */
-function drawPositions(block, terms, { attention, again, trace, row }) {
+/** @param {Block} block @param {Term[]} terms @param {{attention: Attention, about: string, again: () => void, trace: ModelTrace, row: number}} of */
+function drawPositions(block, terms, { attention, about, again, trace, row }) {
   const side = trace.sides[attention.keys];
   const labels = namesIn(side?.tokens ?? []);
   const found = byPosition(terms, attention, labels.length);
@@ -191,7 +200,7 @@ function drawPositions(block, terms, { attention, again, trace, row }) {
   block.place.hidden = found === null;
   if (!found) return setText(block.title, t("direct.no_positions"));
   drawTerms(block, again, {
-    ...{ ...found, id: `direct-keys-${attention.id}`, scale: signedScale(found.values, "signed", PALE) },
+    ...{ ...found, about, id: `direct-keys-${attention.id}`, scale: signedScale(found.values, "signed", PALE) },
     label: t("direct.by_position"),
     cols: { labels, title: t("direct.keys") },
     forbidden: forbiddenKeys(trace, attention, row, labels.length),
@@ -220,17 +229,22 @@ function forbiddenKeys(trace, { id, n_layer, n_head, roles }, row, n_key) {
 /**
  * One map of signed terms.
  * @param {Block} block @param {() => void} again  draws it again with another chosen cell
- * @param {{id: string, values: Float32Array, shape: [number, number], scale: Scale, label: string, cols: {labels: string[], title: string},
+ * @param {{id: string, about: string, values: Float32Array, shape: [number, number], scale: Scale, label: string, cols: {labels: string[], title: string},
  *   edges?: {col: number}, forbidden?: Uint8Array|null, words: (row: number, col: number, value: string) => string, onOpen?: (row: number, col: number) => void}} map
  */
-function drawTerms(block, again, { id, values, shape, scale, label, cols, edges, forbidden = null, words, onOpen }) {
+function drawTerms(
+  block,
+  again,
+  { id, about, values, shape, scale, label, cols, edges, forbidden = null, words, onOpen },
+) {
   const strongest = indexOfMost(values.map(Math.abs));
   const { row, col } = block.cursor ?? { row: Math.floor(strongest / shape[1]), col: strongest % shape[1] };
   const cell = (/** @type {number} */ r, /** @type {number} */ c) => words(r, c, signed(values[r * shape[1] + c], 3));
   drawMatrix(block.place, {
     ...{ id, values, shape, scale, edges, onOpen, forbidden, wide: true, tall: true, numbers: true },
     tones: values.map((value) => Math.min(scale.max, Math.max(scale.min, value))),
-    title: plainText([t("rank.title"), " · ", block.title.textContent ?? ""]),
+    title: plainText([t("direct.title"), " · ", block.title.textContent ?? ""]),
+    about,
     label: `${block.title.textContent}. ${label}`,
     rows: { labels: Array.from({ length: shape[0] }, (_, layer) => String(layer)), title: t("rank.layers"), role: "" },
     cols: { ...cols, role: "" },

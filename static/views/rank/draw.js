@@ -3,6 +3,7 @@
  * keys of the open row it needs (keys.js).
  */
 
+import { rankingPicture, saveButtons } from "../../chart/figures.js";
 import { scaleLegend, signedScale, sizeScale } from "../../chart/matrix/scale.js";
 import { answerRequest, RANK_MEASURES, RANK_SHOWN, rankState } from "../../data/explain.js";
 import { measureAblations, measurePatches } from "../../data/streams.js";
@@ -16,6 +17,7 @@ import { buildDirect, drawDirect } from "./direct.js";
 import {
   createRanking,
   effectPhrase,
+  figureAbout,
   headName,
   measuredAnswer,
   opening,
@@ -29,6 +31,7 @@ import { buildPatch, drawPatch, patchRequest } from "./patch.js";
 import { buildVocabulary, drawVocabulary } from "./vocabulary.js";
 
 /**
+ * @import { Picture } from "../../chart/pictures.js"
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Ablation, AblationStart } from "../../data/streams.js"
  * @import { Measure } from "../../model/ablations.js"
@@ -68,12 +71,15 @@ const elementsOf = perRoot((root) => {
   const [about, legend] = [h("p", { class: "rank-about dim" }), h("p", { class: "rank-legend dim" })];
   const [said, list] = [h("h2", null), h("ol", { class: "rank-rows" })];
   const maps = h("div", { class: "rank-maps" });
-  const needs = h("section", { class: "rank-needs" }, said, list);
+  const save = h("span", { class: "save-buttons" });
+  const needs = h("section", { class: "rank-needs" }, h("div", { class: "rank-head" }, said, save), list);
   const blocks = /** @type {Map<string, ReturnType<typeof buildEffectMap>>} */ (new Map());
   const heads = {
     ...{ element: h("div", null, about, h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps))) },
-    ...{ about, legend, said, list, maps, blocks, opened: "" },
+    ...{ about, legend, said, save, list, maps, blocks, opened: "" },
+    read: () => /** @type {Picture|null} */ (null),
   };
+  save.append(...saveButtons(() => heads.read()));
   const pages = {
     heads,
     keys: buildKeys(),
@@ -228,10 +234,11 @@ function drawFound(parts, trace, state, actions, measured) {
 
 /**
  * The heads that the answer needs most, in words.
- * @param {Parts["pages"]["heads"]} heads @param {{by: Measure, start: AblationStart|null, found: Ablation[], done: boolean, error: unknown, pad: boolean}} of
+ * @param {Parts["pages"]["heads"]} parts @param {{by: Measure, start: AblationStart|null, found: Ablation[], done: boolean, error: unknown, pad: boolean}} of
  * @param {ModelTrace} trace @param {Actions} actions
  */
-function drawNeeds({ said, list }, { by, start, found, done, error, pad }, trace, actions) {
+function drawNeeds(parts, { by, start, found, done, error, pad }, trace, actions) {
+  const { said, list } = parts;
   const heads = start ? mostNeeded(found, by, MANY) : [];
   const answer = start && h("b", null, measuredAnswer(start));
   if (error) setText(said, errorText(/** @type {any} */ (error)));
@@ -243,7 +250,20 @@ function drawNeeds({ said, list }, { by, start, found, done, error, pad }, trace
     rowOf(one, { by, most, start: /** @type {AblationStart} */ (start) }, trace, actions),
   );
   keepingFocus(list, () => replace(list, ...rows));
+  update(parts.save, { hidden: !heads.length });
+  parts.read = () => start && rankingOf(heads, by, start, trace);
 }
+
+/** The heads that are named, as a picture that can be saved. @param {(Ablation & {kind: "head"})[]} heads @param {Measure} by @param {AblationStart} start @param {ModelTrace} trace */
+function rankingOf(heads, by, start, trace) {
+  const rows = heads.map((one) => ({ name: headName(trace.model, one), value: one[by], text: figureOf(one, by) }));
+  const columns = { of: t("rank.figure_part"), what: t(`rank.figure_by_${by}`) };
+  const title = t(`rank.needs_${by}`, { answer: measuredAnswer(start) });
+  return rankingPicture({ id: `rank-${by}`, title, about: figureAbout(by, start, trace), ...columns, rows });
+}
+
+/** @param {Ablation} one @param {Measure} by */
+const figureOf = (one, by) => (by === "kl" ? number(one.kl, 3) : signed(one.delta, 3));
 
 /** @param {Ablation & {kind: "head"}} one @param {{by: Measure, most: number, start: AblationStart}} of @param {ModelTrace} trace @param {Actions} actions */
 function rowOf(one, { by, most, start }, { model }, actions) {
@@ -268,7 +288,7 @@ function rowOf(one, { by, most, start }, { model }, actions) {
     },
     h("span", null, effectPhrase(model, one, start)),
     h("span", { class: "track", "aria-hidden": true }, bar),
-    h("span", { class: "mono" }, by === "kl" ? number(one.kl, 3) : signed(one.delta, 3)),
+    h("span", { class: "mono" }, figureOf(one, by)),
   );
   const off = h("button", {
     class: "btn",

@@ -9,12 +9,13 @@ import { h } from "../../ui/dom.js";
 import { briefPercent, number, signed } from "../../ui/format.js";
 import { attentionWords, headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { className } from "../../ui/token_text.js";
+import { className, predictionPlace } from "../../ui/token_text.js";
 import { placeOf } from "../places.js";
 
 /**
+ * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Ablation, AblationStart } from "../../data/streams.js"
- * @import { Part } from "../../model/ablations.js"
+ * @import { Measure as By, Part } from "../../model/ablations.js"
  * @import { Model } from "../../model/description.js"
  * @import { Head } from "../../model/edits.js"
  * @import { State } from "../../state/store.js"
@@ -137,6 +138,18 @@ export const effectFigures = (one) => [
   t("rank.delta", { delta: signed(one.delta, 3) }),
   t("rank.kl", { kl: number(one.kl, 3) }),
 ];
+
+/** What the numbers of a saved ranking are. @param {By} by @param {AblationStart} start @param {ModelTrace} trace */
+export const figureAbout = (by, start, trace) =>
+  t(`rank.figure_${by}`, {
+    answer: measuredAnswer(start),
+    p: briefPercent(start.p),
+    place: answerPlace(trace, start.row),
+  });
+
+/** Where an answer is read: "row 13 predicts token 14, after “… the red”"; a classifier answers once. @param {ModelTrace} trace @param {number|null} row */
+export const answerPlace = (trace, row) =>
+  trace.written && row !== null ? predictionPlace(trace, row) : t("rank.figure_classes");
 
 // What a head leads to.
 

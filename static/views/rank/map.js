@@ -13,6 +13,7 @@ import {
   effectPhrase,
   effectWords,
   ffnName,
+  figureAbout,
   headName,
   isOff,
   opening,
@@ -86,10 +87,11 @@ export function drawEffectMap(block, map, of, trace, state, actions) {
     actions.set(col < n_head ? opening(headAt(row, col), actions.get()) : { view: "ffn", attention, layer: row });
   const hatched = map.parts.map((one) => !one || (one.kind === "head" && isOff(state.interventions, one, model)));
   const values = Float32Array.from(map.parts, (one) => one?.[by] ?? 0);
-  const title = [t("rank.title"), name].filter(Boolean).join(" · ");
+  const title = [t("rank.figure_title"), name].filter(Boolean).join(" · ");
   drawMatrix(block.place, {
     id: ["rank", by, ...(name ? [attention] : [])].join("-"),
     title,
+    about: figureAbout(by, start, trace),
     label: `${title}. ${t("rank.label", { rows: shape[0], cols: n_head })}`,
     values,
     tones: values.map((value) => Math.min(scale.max, Math.max(scale.min, value))),

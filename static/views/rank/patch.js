@@ -15,6 +15,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { className } from "../../ui/token_text.js";
 import { namesIn } from "../query_key.js";
 import { buildByHand, drawByHand } from "./by_hand.js";
+import { answerPlace } from "./effects.js";
 import { blocksOf, buildBlock } from "./map.js";
 import { buildPaths, drawChoice, drawPaths, pathsOf } from "./paths.js";
 
@@ -96,17 +97,28 @@ export function drawPatch(parts, measured, trace, state, actions) {
   parts.legend.hidden = parts.maps.hidden = !start || !found.length || asked !== null;
   paths.shown.hidden = !start || asked === null;
   if (!start) return;
-  if (asked) drawPaths(paths, { found: /** @type {PathEffect[]} */ (found), done }, trace, state, actions);
+  const shown = { found: /** @type {PathEffect[]} */ (found), done, scale: scaleWords(start, trace) };
+  if (asked) drawPaths(paths, shown, trace, state, actions);
   else if (found.length) drawMaps(parts, start, /** @type {Patched[]} */ (found), trace, state, actions);
 }
 
 /** @param {PatchStart} start @returns {(Node|string)[]} */
 function sentence(start) {
-  const name = (/** @type {number} */ id) =>
-    h("b", null, start.classes.length ? className(start.classes[id]) : labelName(tokenLabel(start.tokens[id])));
-  const ends = { here: signed(start.difference, 2), there: signed(start.source_difference, 2) };
-  return phrase("patch.said", { answer: name(start.answer), against: name(start.against), ...ends });
+  const { answer, against, ...ends } = endsOf(start);
+  return phrase("patch.said", { answer: h("b", null, answer), against: h("b", null, against), ...ends });
 }
+
+/** The two answers by name, and the logit difference of each sentence. @param {PatchStart} start */
+function endsOf({ answer, against, classes, tokens, difference, source_difference }) {
+  const name = (/** @type {number} */ id) =>
+    classes.length ? className(classes[id]) : labelName(tokenLabel(tokens[id]));
+  const ends = { here: signed(difference, 2), there: signed(source_difference, 2) };
+  return { answer: name(answer), against: name(against), ...ends };
+}
+
+/** What 0 and 1 are in a saved figure. @param {PatchStart} start @param {ModelTrace} trace */
+export const scaleWords = (start, trace) =>
+  t("patch.figure_scale", { ...endsOf(start), place: answerPlace(trace, start.row) });
 
 /**
  * A second sentence that the model answers otherwise: the next best answer in the place of the answer, where the sentence has it.
@@ -160,7 +172,7 @@ function drawMaps(parts, start, found, trace, state, actions) {
     const label = (/** @type {string} */ name, /** @type {number} */ at) =>
       others[at] === tokens[at].id || !start.tokens[others[at]]
         ? name
-        : `${name} ← ${labelName(tokenLabel(start.tokens[others[at]]))}`;
+        : `${name}←${labelName(tokenLabel(start.tokens[others[at]]))}`;
     const labels = namesIn(tokens).map(label);
     const title = [t(`patch.${kind.what}`), titleOf(trace.model, kind)].filter(Boolean).join(" · ");
     setText(blocks[i].title, title);
@@ -169,6 +181,7 @@ function drawMaps(parts, start, found, trace, state, actions) {
     drawMap(blocks[i], {
       id: names[i].replaceAll(" ", "-"),
       title,
+      about: t("patch.figure", { source: rankState.of(state).source, scale: scaleWords(start, trace) }),
       values,
       missing,
       scale,
@@ -199,10 +212,10 @@ export function mapOfPatches(found, { stack, what, attention, n_layer }, n) {
 
 /**
  * @param {Block} block
- * @param {{id: string, title: string, values: Float32Array, missing: Uint8Array|null, scale: import("../../chart/matrix/scale.js").Scale,
+ * @param {{id: string, title: string, about: string, values: Float32Array, missing: Uint8Array|null, scale: import("../../chart/matrix/scale.js").Scale,
  *   labels: string[], n_layer: number, again: () => void}} map
  */
-function drawMap(block, { id, title, values, missing, scale, labels, n_layer, again }) {
+function drawMap(block, { id, title, about, values, missing, scale, labels, n_layer, again }) {
   const cols = labels.length;
   const strongest = values.reduce((best, value, i) => (Math.abs(value) > Math.abs(values[best]) ? i : best), 0);
   const { row, col } = block.cursor ?? { row: Math.floor(strongest / cols), col: strongest % cols };
@@ -213,7 +226,8 @@ function drawMap(block, { id, title, values, missing, scale, labels, n_layer, ag
   drawMatrix(block.place, {
     ...{
       id: `patch-${id}`,
-      title,
+      title: `${t("patch.title")} · ${title}`,
+      about,
       values,
       shape: [n_layer, cols],
       scale,

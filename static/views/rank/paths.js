@@ -1,5 +1,6 @@
 /** Direct path patching: what a head or FFN writes in the second sentence, seen by one receiver alone: the answer, or a head's q, k or v. */
 
+import { rankingPicture, saveButtons } from "../../chart/figures.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { RANK_PATHS, rankState } from "../../data/explain.js";
@@ -15,6 +16,7 @@ import { ffnName, headName, opening } from "./effects.js";
 import { blocksOf, buildBlock } from "./map.js";
 
 /**
+ * @import { Picture } from "../../chart/pictures.js"
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { PathEffect } from "../../data/streams.js"
  * @import { EffectMap } from "../../model/ablations.js"
@@ -41,19 +43,23 @@ export function buildPaths() {
   const sees = segment(t("paths.sees"), RANK_PATHS, "path", (name) => t(`paths.sees_${name}`));
   const ffns = h("button", { class: "btn rank-bars", type: "button", dataset: { testid: "path-ffns" } });
   ffns.append(t("paths.ffns"));
-  const [said, about] = [h("p", { dataset: { testid: "paths-most" } }), h("p", { class: "rank-about dim" })];
+  const [said, about] = [h("span", { dataset: { testid: "paths-most" } }), h("p", { class: "rank-about dim" })];
   const [legend, maps, list] = [
     h("p", { class: "rank-legend dim" }),
     h("div", { class: "rank-maps" }),
     h("ol", { class: "rank-rows" }),
   ];
-  const needs = h("section", { class: "rank-needs" }, said, list, about);
+  const save = h("span", { class: "save-buttons" });
+  const needs = h("section", { class: "rank-needs" }, h("p", { class: "rank-head" }, said, save), list, about);
   const shown = h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps));
   const blocks = /** @type {Map<string, Block>} */ (new Map());
-  return {
+  const parts = {
     element: h("p", { class: "rank-do" }, sees.box, ffns),
-    ...{ shown, sees, ffns, said, list, about, legend, maps, blocks },
+    ...{ shown, sees, ffns, said, save, list, about, legend, maps, blocks },
+    read: () => /** @type {Picture|null} */ (null),
   };
+  save.append(...saveButtons(() => parts.read()));
+  return parts;
 }
 
 /** @typedef {ReturnType<typeof buildPaths>} Parts */
@@ -100,8 +106,11 @@ export const strongestPaths = (found) =>
     .sort((a, b) => Math.abs(b.moved) - Math.abs(a.moved))
     .slice(0, MANY);
 
-/** @param {Parts} parts @param {{found: PathEffect[], done: boolean}} measured @param {ModelTrace} trace @param {State} state @param {Actions} actions */
-export function drawPaths(parts, { found, done }, trace, state, actions) {
+/** @typedef {{found: PathEffect[], done: boolean, scale: string}} Paths  `scale`: what 0 and 1 are, for a saved figure */
+
+/** @param {Parts} parts @param {Paths} paths @param {ModelTrace} trace @param {State} state @param {Actions} actions */
+export function drawPaths(parts, paths, trace, state, actions) {
+  const { found, done } = paths;
   const [receiver, most] = [receiverName(trace, state), strongestPaths(found)];
   const some = seenBy(trace, state) === "answer" ? "most_answer" : "most";
   const said = !found.length ? "nothing" : most.length ? some : "none";
@@ -109,13 +118,34 @@ export function drawPaths(parts, { found, done }, trace, state, actions) {
   setText(parts.about, t(pathsOf(trace, state)?.to ? "paths.about_head" : "paths.about", { receiver }));
   keepingFocus(parts.list, () => replace(parts.list, ...most.map((one) => rowOf(one, most[0], trace, actions))));
   parts.legend.hidden = !found.length;
-  if (found.length) drawMaps(parts, { found, done }, trace, state, actions);
+  update(parts.save, { hidden: !most.length });
+  parts.read = () => rankingOf(most, paths, trace, state);
+  if (found.length) drawMaps(parts, paths, trace, state, actions);
 }
+
+/** What the numbers of a saved figure are. @param {Paths} paths @param {ModelTrace} trace @param {State} state */
+function figureAbout({ scale }, trace, state) {
+  const { source, ffns } = rankState.of(state);
+  return t(ffns ? "paths.figure_ffns" : "paths.figure", { receiver: receiverName(trace, state), source, scale });
+}
+
+/** The writers that are named, as a picture that can be saved. @param {PathEffect[]} most @param {Paths} paths @param {ModelTrace} trace @param {State} state */
+function rankingOf(most, paths, trace, state) {
+  const title = `${t("paths.patching")} · ${t("paths.title", { receiver: receiverName(trace, state) })}`;
+  const rows = most.map((one) => ({
+    ...{ name: writerName(trace, one), value: one.moved, text: signed(one.moved, 3) },
+  }));
+  const columns = { of: t("rank.figure_part"), what: t("paths.figure_moved") };
+  return rankingPicture({ id: "paths-ranking", title, about: figureAbout(paths, trace, state), ...columns, rows });
+}
+
+/** @param {Pick<ModelTrace, "model">} trace @param {PathEffect} one */
+const writerName = ({ model }, one) => (one.kind === "head" ? headName(model, one) : ffnName(model, one));
 
 /** A writer, and what can be asked next: what its own q, k and v get. @param {PathEffect} one @param {PathEffect} most @param {ModelTrace} trace @param {Actions} actions */
 function rowOf(one, most, { model }, actions) {
   const share = Math.abs(one.moved / most.moved);
-  const name = one.kind === "head" ? headName(model, one) : ffnName(model, one);
+  const name = writerName({ model }, one);
   const where = one.kind === "head" ? one.head : "ffn";
   const bar = h("span", { class: one.moved < 0 ? "down" : null, style: { width: `${share * 100}%` } });
   const open = h(
@@ -149,10 +179,10 @@ const opened = (one, state) => (one.kind === "head" ? opening(one, state) : { vi
 
 /**
  * Maps layers × heads, one for each attention; the last of a stack also has a column for its FFNs.
- * @param {Parts} parts
- * @param {{found: PathEffect[], done: boolean}} measured @param {ModelTrace} trace @param {State} state @param {Actions} actions
+ * @param {Parts} parts @param {Paths} paths @param {ModelTrace} trace @param {State} state @param {Actions} actions
  */
-function drawMaps(parts, { found, done }, trace, state, actions) {
+function drawMaps(parts, paths, trace, state, actions) {
+  const { found, done } = paths;
   const scale = signedScale(
     Float32Array.from(found, ({ moved }) => moved),
     "signed",
@@ -162,17 +192,18 @@ function drawMaps(parts, { found, done }, trace, state, actions) {
   const maps = effectMaps(trace.model, /** @type {any[]} */ (found)).filter(({ parts }) => parts.some(Boolean));
   const names = maps.map(({ attention }) => attention);
   const all = blocksOf(parts.blocks, names, buildBlock, (elements) => replace(parts.maps, ...elements));
-  const again = () => drawMaps(parts, { found, done }, trace, state, actions);
+  const again = () => drawMaps(parts, paths, trace, state, actions);
+  const about = figureAbout(paths, trace, state);
   maps.forEach((map, i) => {
-    drawMap(all[i], map, { scale, done, again }, trace, state, actions);
+    drawMap(all[i], map, { scale, about, done, again }, trace, state, actions);
   });
 }
 
 /**
- * @param {Block} block @param {EffectMap} map @param {{scale: import("../../chart/matrix/scale.js").Scale, done: boolean, again: () => void}} of
+ * @param {Block} block @param {EffectMap} map @param {{scale: import("../../chart/matrix/scale.js").Scale, about: string, done: boolean, again: () => void}} of
  * @param {ModelTrace} trace @param {State} state @param {Actions} actions
  */
-function drawMap(block, { attention, ffnOf, shape, parts }, { scale, done, again }, trace, state, actions) {
+function drawMap(block, { attention, ffnOf, shape, parts }, { scale, about, done, again }, trace, state, actions) {
   const [{ model }, cols] = [trace, shape[1]];
   const found = /** @type {(PathEffect|undefined)[]} */ (/** @type {unknown} */ (parts));
   const heads = Array.from({ length: cols - (ffnOf ? 1 : 0) }, (_, head) => String(head));
@@ -194,7 +225,16 @@ function drawMap(block, { attention, ffnOf, shape, parts }, { scale, done, again
   };
   const missing = Uint8Array.from(found, (one) => Number(!one));
   drawMatrix(block.place, {
-    ...{ id: `paths-${attention}`, title, values, shape, scale, wide: true, numbers: true },
+    ...{
+      id: `paths-${attention}`,
+      title: `${t("paths.patching")} · ${title}`,
+      about,
+      values,
+      shape,
+      scale,
+      wide: true,
+      numbers: true,
+    },
     forbidden: missing.includes(1) ? missing : null,
     label: `${title}. ${t("paths.label", { rows: shape[0], cols: heads.length })}`,
     rows: { labels: Array.from({ length: shape[0] }, (_, row) => String(row)), title: t("rank.layers"), role: "" },
