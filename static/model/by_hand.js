@@ -1,10 +1,13 @@
-/** One activation of another sentence, put into this one by hand: what it may be, which rows correspond, and the edit that it makes. No DOM. */
+/** One activation of another sentence, put into this one by hand: what it may be, which rows correspond, and the edit that it makes; and another sentence for it. No DOM. */
 
 import { runOf, shortRun } from "../state/run.js";
 import { attentionOf, has, stackOf } from "./description.js";
 import { editsOf, toggledBy } from "./edits.js";
+import { rowOf } from "./selection.js";
+import { JAPANESE } from "./token_groups.js";
 
 /**
+ * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Intervention } from "../state/run.js"
  * @import { State } from "../state/store.js"
  * @import { Attention, Model } from "./description.js"
@@ -93,3 +96,23 @@ export function correspond(here, there) {
  */
 export const changesNothing = (here, there, { causal, row, theirs }) =>
   causal && row === theirs && here.slice(0, row + 1).join() === there.slice(0, row + 1).join();
+
+/**
+ * A second sentence that the model answers otherwise: the next best answer in the place of the answer, where the sentence has it.
+ * @param {ModelTrace} trace @param {State} state
+ */
+export function otherSentence(trace, state) {
+  const { text, predictions, written, model } = trace;
+  const row = written ? rowOf(state, trace) : null;
+  const [first, second] = row === null || model.picture ? [] : (predictions[row]?.candidates ?? []);
+  const [here, there] = [first?.text.trim(), second?.text.trim()];
+  if (!here || !there) return null;
+  const other = withWord(text, here, there);
+  return other === text ? null : { here, there, text: other };
+}
+
+/** A text with another word in the place of a word, which "car" is not in "scar"; Japanese has no spaces to tell. @param {string} text @param {string} here @param {string} there */
+const withWord = (text, here, there) =>
+  /^[\p{L}\p{N}]+$/u.test(here) && !JAPANESE.test(here)
+    ? text.replace(/[\p{L}\p{N}]+/gu, (word) => (word === here ? there : word))
+    : text.replaceAll(here, there);

@@ -11,6 +11,7 @@ import { hasView } from "../views/view.js";
 /**
  * @import { Context, Follow } from "../page.js"
  * @import { Patch, State } from "../state/store.js"
+ * @import { PanelTool } from "../views/view.js"
  */
 
 /** @typedef {{id: string, title: string, patch: (state: State) => Patch, isOpen: (state: State) => boolean, run?: () => void}} Tool */
@@ -24,14 +25,12 @@ function toolsOf(state, model) {
     (panel) =>
       panel.frame.place === "drawer" && listed.includes(panel.frame.tool ?? false) && hasView(panel, model, state),
   );
-  const examples = { id: "examples", frame: { title: "tools.examples" } };
+  const examples = opens("examples", "tools.examples", model);
   return [
-    ...[examples, ...drawers].map(({ id, frame }) => ({
-      id,
-      title: t(keyFor(model, frame.title ?? "")),
-      patch: (/** @type {State} */ { drawer }) => ({ drawer: drawer === id ? null : id }),
-      isOpen: (/** @type {State} */ { drawer }) => drawer === id,
-    })),
+    examples,
+    ...drawers.flatMap(({ id, frame, tools }) =>
+      tools ? tools(model).map((tool) => toolOf(tool)) : [opens(id, frame.title ?? "", model)],
+    ),
     ...views.map(({ id }) => ({
       id,
       title: t(`tools.${id}`),
@@ -40,6 +39,20 @@ function toolsOf(state, model) {
     })),
   ];
 }
+
+/** A drawer that has one entry. @param {string} id @param {string} title @param {any} model @returns {Tool} */
+const opens = (id, title, model) => ({
+  id,
+  title: t(keyFor(model, title)),
+  patch: ({ drawer }) => ({ drawer: drawer === id ? null : id }),
+  isOpen: ({ drawer }) => drawer === id,
+});
+
+/** A part of a drawer; chosen again, it closes. @param {PanelTool} tool @returns {Tool} */
+const toolOf = ({ id, title, patch, isOpen }) => ({
+  ...{ id, title: t(title), isOpen },
+  patch: (state) => (isOpen(state) ? { drawer: null } : patch),
+});
 
 /** A room for a class, which is not in the state. @param {NonNullable<Context["door"]>} door @returns {Tool} */
 const teaching = (door) => ({

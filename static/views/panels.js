@@ -267,6 +267,12 @@ const comparedTexts = {
   ...lazily(() => import("./generation/pair.js")),
 };
 
+/** @param {string} id @param {string} title @param {"heads"|"direct"|"patch"} shows */
+const rankTool = (id, title, shows) => ({
+  ...{ id, title, patch: { drawer: "rank", ...rankState.patch({ shows }) } },
+  isOpen: (/** @type {State} */ state) => state.drawer === "rank" && rankState.of(state).shows === shows,
+});
+
 /** Which heads the answer needs: each is switched off once. Measured while it is open. @type {Panel} */
 const rank = {
   id: "rank",
@@ -274,6 +280,11 @@ const rank = {
   has: (model) => can(model, "ablations"),
   shown: ({ drawer, file }) => drawer === "rank" && file === null,
   viewState: rankState,
+  tools: (model) => [
+    rankTool("rank", "rank.title", "heads"),
+    ...(splitsLogits(model) ? [rankTool("rank-direct", "direct.title", "direct")] : []),
+    rankTool("rank-patch", "patch.tool", "patch"),
+  ],
   needs: [],
   also(state, model) {
     const { shows } = rankState.of(state);

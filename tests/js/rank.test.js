@@ -4,11 +4,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { measureAblations } from "../../static/data/streams.js";
 import { effectMaps, mostNeeded } from "../../static/model/ablations.js";
+import { otherSentence } from "../../static/model/by_hand.js";
 import { t } from "../../static/ui/i18n.js";
-import { byPosition, mapOf } from "../../static/views/rank/direct.js";
+import { byPosition, mapOf, strongestIn } from "../../static/views/rank/direct.js";
 import { createRanking, effectWords } from "../../static/views/rank/effects.js";
 import { keysFound, saidOf } from "../../static/views/rank/keys.js";
-import { mapOfPatches, offered, patchKinds } from "../../static/views/rank/patch.js";
+import { mapOfPatches, patchKinds, preferSame } from "../../static/views/rank/patch.js";
 import { pathsOf, receiverName, strongestPaths } from "../../static/views/rank/paths.js";
 import { testWith } from "./words.js";
 
@@ -164,12 +165,12 @@ test("the sentence that is offered has the next best answer in the place of the 
     model: {},
   });
   const state = /** @type {any} */ ({ query: 1, key: 0 });
-  assert.equal(offered(trace, state)?.text, "a red ball. a red");
-  assert.equal(offered({ ...trace, text: "a red" }, state), null);
-  assert.equal(offered({ ...trace, text: "a scar from a car." }, state)?.text, "a scar from a ball.");
-  assert.equal(offered({ ...trace, text: "scars" }, state), null);
+  assert.equal(otherSentence(trace, state)?.text, "a red ball. a red");
+  assert.equal(otherSentence({ ...trace, text: "a red" }, state), null);
+  assert.equal(otherSentence({ ...trace, text: "a scar from a car." }, state)?.text, "a scar from a ball.");
+  assert.equal(otherSentence({ ...trace, text: "scars" }, state), null);
   const japanese = { 1: { candidates: [{ text: "犬" }, { text: "猫" }] } };
-  assert.equal(offered({ ...trace, text: "子犬がいる", predictions: japanese }, state)?.text, "子猫がいる");
+  assert.equal(otherSentence({ ...trace, text: "子犬がいる", predictions: japanese }, state)?.text, "子猫がいる");
 });
 
 test("keys that the row cannot attend to are left out", () => {
@@ -215,4 +216,15 @@ test("a question is measured once, and not once its drawer is closed", async () 
   ranking.of({ text: "b" });
   globalThis.setTimeout = later;
   assert.equal(asked.length, 1);
+});
+
+test("the head with the largest term is chosen first, although an FFN writes more", () => {
+  const terms = Float32Array.from([0.1, -2, 9, 0.3, 1, -8]);
+  assert.equal(strongestIn(terms, [2, 3], 2), 1);
+  assert.equal(strongestIn(terms, [2, 3]), 2);
+});
+
+test("whether two sentences favour the same answer is seen in the signs of their logit differences", () => {
+  assert.ok(preferSame({ difference: 3.17, source_difference: 2.92 }));
+  assert.ok(!preferSame({ difference: 4.93, source_difference: -7.42 }));
 });

@@ -2,6 +2,7 @@
 
 import { paintHead } from "../../chart/matrix/sheet.js";
 import { currentTheme, pixelTable, widthOf } from "../../chart/theme.js";
+import { rankState } from "../../data/explain.js";
 import { keyOf } from "../../data/request.js";
 import { headEffects } from "../../model/ablations.js";
 import { attentionOf, can, showsMeans } from "../../model/description.js";
@@ -74,7 +75,7 @@ const MOST = 2.5;
  */
 export function createHeads(actions, { grid: root, all, eye: ofOpen, rank }, edits) {
   const eye = edits ? ofOpen : null;
-  rank.addEventListener("click", () => actions.set({ drawer: "rank" }));
+  rank.addEventListener("click", () => actions.set({ drawer: "rank", ...rankState.patch({ shows: "heads" }) }));
   const drawEyes = createEyes(root, eye, actions);
   /** @type {Row[]} in the order of the forward pass */
   let rows = [];

@@ -1,16 +1,32 @@
 /** The arithmetic as a card: what is explained and its number, then a line for each step, all of it seen at once. */
 
+import { rankState } from "../../data/explain.js";
+import { canPut, otherSentence } from "../../model/by_hand.js";
+import { can } from "../../model/description.js";
 import { namesOf, nameText } from "../../model/labels.js";
-import { h, inOneColumn, measured, perRoot, replace, replaceChanged, setText, svg, update } from "../../ui/dom.js";
+import {
+  h,
+  inOneColumn,
+  keepingFocus,
+  measured,
+  perRoot,
+  replace,
+  replaceChanged,
+  setText,
+  svg,
+  update,
+} from "../../ui/dom.js";
 import { signed } from "../../ui/format.js";
 import { attentionWords } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 
 /**
+ * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Model } from "../../model/description.js"
  * @import { Token } from "../../model/labels.js"
  * @import { State } from "../../state/store.js"
  * @import { Child } from "../../ui/dom.js"
+ * @import { Actions } from "../view.js"
  */
 
 /**
@@ -43,6 +59,43 @@ export const labelOf = (letter, name, role) => [
   " ",
   h("span", { class: `card-token ${role}`, translate: "no" }, name),
 ];
+
+// Below the card: what feeds the open head, a question for path patching.
+
+/** What a head receives with. */
+const RECEIVES = /** @type {const} */ (["q", "k", "v"]);
+
+const feedsOf = perRoot((root) => {
+  const [said, asks] = [h("span", null), h("span", { class: "card-asks" })];
+  const element = h("p", { class: "card-feeds", dataset: { testid: "feeds" } }, said, asks);
+  root.append(element);
+  return { element, said, asks };
+});
+
+/**
+ * "What feeds head 5·5? q k v": each opens the paths that lead there, with a second sentence that the model answers otherwise.
+ * @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions
+ */
+export function drawFeeds(root, trace, state, actions) {
+  const { element, said, asks } = feedsOf(root);
+  const { model, attention } = trace;
+  const roles = RECEIVES.filter((role) => canPut(model, attention, role));
+  element.hidden = !roles.length || !can(model, "ablations") || state.file !== null || state.lesson !== null;
+  if (element.hidden) return;
+  setText(said, t("card.feeds", { head: whereOf(model, state) }));
+  const ask = (/** @type {typeof RECEIVES[number]} */ role) => {
+    const { source } = rankState.of(actions.get());
+    const other = source || (otherSentence(trace, state)?.text ?? "");
+    actions.set({ drawer: "rank", ...rankState.patch({ shows: "patch", path: role, source: other }) });
+  };
+  const button = (/** @type {typeof RECEIVES[number]} */ role) => {
+    const about = t("card.feeds_about", { role, head: whereOf(model, state) });
+    const data = { testid: `feeds-${role}`, focus: `feeds ${role}` };
+    const attrs = { class: "btn", type: "button", title: about, "aria-label": about, dataset: data };
+    return h("button", { ...attrs, on: { click: () => ask(role) } }, role);
+  };
+  keepingFocus(asks, () => replace(asks, ...roles.map(button)));
+}
 
 /** Half the height of a picture of bars, in its units; a bar is 1 wide. */
 const REACH = 50;

@@ -3,6 +3,7 @@
 import { drawBars } from "../../chart/bars/bars.js";
 import { paintHead } from "../../chart/matrix/sheet.js";
 import { pixelTable } from "../../chart/theme.js";
+import { rankState } from "../../data/explain.js";
 import { attentionOf, attentionsOf, can, isCross } from "../../model/description.js";
 import { labelName, tokenLabel } from "../../model/labels.js";
 import { sum } from "../../model/matrix.js";
@@ -181,7 +182,7 @@ function drawHeads({ place, said }, { terms }, trace, actions) {
 
 /** What a head adds is not what the answer loses without it. @param {Actions} actions */
 function rankButton(actions) {
-  const click = () => actions.set({ drawer: "rank" });
+  const click = () => actions.set({ drawer: "rank", ...rankState.patch({ shows: "heads" }) });
   const attrs = { class: "btn", type: "button", dataset: { testid: "rank-heads", focus: "rank" }, on: { click } };
   return h("button", attrs, t("rank.title"));
 }

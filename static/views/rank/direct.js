@@ -226,6 +226,10 @@ function forbiddenKeys(trace, { id, n_layer, n_head, roles }, row, n_key) {
   return found.includes(1) ? found : null;
 }
 
+/** The cell that is chosen first: the largest term, of the first `heads` columns if FFNs follow them. @param {Float32Array} values @param {[number, number]} shape @param {number} [heads] */
+export const strongestIn = (values, [, cols], heads = cols) =>
+  indexOfMost(values.map((value, i) => (i % cols < heads ? Math.abs(value) : -1)));
+
 /**
  * One map of signed terms.
  * @param {Block} block @param {() => void} again  draws it again with another chosen cell
@@ -237,7 +241,7 @@ function drawTerms(
   again,
   { id, about, values, shape, scale, label, cols, edges, forbidden = null, words, onOpen },
 ) {
-  const strongest = indexOfMost(values.map(Math.abs));
+  const strongest = strongestIn(values, shape, edges?.col);
   const { row, col } = block.cursor ?? { row: Math.floor(strongest / shape[1]), col: strongest % shape[1] };
   const cell = (/** @type {number} */ r, /** @type {number} */ c) => words(r, c, signed(values[r * shape[1] + c], 3));
   drawMatrix(block.place, {

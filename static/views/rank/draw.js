@@ -28,6 +28,7 @@ import {
 import { buildKeys, drawKeys, keysRequest } from "./keys.js";
 import { blocksOf, buildEffectMap, drawEffectMap } from "./map.js";
 import { buildPatch, drawPatch, patchRequest } from "./patch.js";
+import { pathsOf } from "./paths.js";
 import { buildVocabulary, drawVocabulary } from "./vocabulary.js";
 
 /**
@@ -40,6 +41,13 @@ import { buildVocabulary, drawVocabulary } from "./vocabulary.js";
  * @import { Actions, Draw } from "../view.js"
  * @import { Measured } from "./effects.js"
  */
+
+const RANK_TITLES = {
+  heads: "rank.title",
+  keys: "rank.title_keys",
+  direct: "direct.title",
+  vocabulary: "vocabulary.title",
+};
 
 /** How many heads are listed. */
 const MANY = 5;
@@ -58,16 +66,8 @@ const elementsOf = perRoot((root) => {
     dataset: { testid: "rank-bars" },
   };
   const bars = h("button", attrs, t("rank.bars"));
-  const bar = h(
-    "div",
-    { class: "bar" },
-    h("h1", null, t("rank.title")),
-    progress,
-    h("span", { class: "grow" }),
-    bars,
-    by.box,
-    shows.box,
-  );
+  const title = h("h1", null);
+  const bar = h("div", { class: "bar" }, title, progress, h("span", { class: "grow" }), bars, by.box, shows.box);
   const [about, legend] = [h("p", { class: "rank-about dim" }), h("p", { class: "rank-legend dim" })];
   const [said, list] = [h("h2", null), h("ol", { class: "rank-rows" })];
   const maps = h("div", { class: "rank-maps" });
@@ -104,7 +104,7 @@ const elementsOf = perRoot((root) => {
     keys: createRanking(soon, isOpen, measureAblations),
     patch: createRanking(soon, isOpen, measurePatches),
   };
-  return { shows, by, bars, progress, pages, measuring, again };
+  return { title, shows, by, bars, progress, pages, measuring, again };
 });
 
 /** @typedef {ReturnType<typeof elementsOf>} Parts */
@@ -131,6 +131,7 @@ export function draw(root, trace, state, actions) {
   const { by, bars, shows: asked } = rankState.of(state);
   const has = (/** @type {typeof RANK_SHOWN[number]} */ name) => PAGES[name].has(trace.model);
   const shows = has(asked) ? asked : "heads";
+  setText(parts.title, titleOf(shows, trace, state));
   parts.by.show(by, (name) => actions.set(rankState.patch({ by: name })));
   update(parts.bars, { "aria-pressed": String(bars) });
   parts.bars.onclick = () => actions.set(rankState.patch({ bars: !bars }));
@@ -143,6 +144,10 @@ export function draw(root, trace, state, actions) {
   drawProgress(parts, null);
   PAGES[shows].draw(parts, trace, state, actions);
 }
+
+/** What is measured, by the field's name of it. @param {typeof RANK_SHOWN[number]} shows @param {ModelTrace} trace @param {State} state */
+const titleOf = (shows, trace, state) =>
+  shows === "patch" ? t(pathsOf(trace, state) ? "paths.patching" : "patch.title") : t(RANK_TITLES[shows]);
 
 /** @param {Parts} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 function drawAblations(parts, trace, state, actions) {

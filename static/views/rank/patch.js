@@ -4,10 +4,9 @@ import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { answerRequest, rankState } from "../../data/explain.js";
 import { requestOf } from "../../data/request.js";
+import { otherSentence } from "../../model/by_hand.js";
 import { stacksOf } from "../../model/description.js";
 import { labelName, tokenLabel } from "../../model/labels.js";
-import { rowOf } from "../../model/selection.js";
-import { JAPANESE } from "../../model/token_groups.js";
 import { h, replace, setText } from "../../ui/dom.js";
 import { errorText, number, signed } from "../../ui/format.js";
 import { attentionName } from "../../ui/heads.js";
@@ -80,7 +79,7 @@ export function drawPatch(parts, measured, trace, state, actions) {
   drawByHand(parts.byHand, trace, state, actions);
   if (document.activeElement !== input) input.value = source;
   input.onchange = () => actions.set(rankState.patch({ source: input.value }));
-  const other = offered(trace, state);
+  const other = otherSentence(trace, state);
   offer.hidden = other === null || other.text === source;
   if (other)
     replace(offer, phrase("patch.offer", { here: h("b", null, other.here), there: h("b", null, other.there) }));
@@ -91,13 +90,27 @@ export function drawPatch(parts, measured, trace, state, actions) {
   setText(about, t("patch.about"));
   if (error) setText(said, errorText(/** @type {any} */ (error)));
   else if (!start) setText(said, t(source && measured ? "rank.begins" : "patch.empty"));
-  else replace(said, h("span", null, sentence(start)));
+  else
+    replace(
+      said,
+      h(
+        "span",
+        null,
+        sentence(start),
+        preferSame(start) ? [" ", h("small", null, t("patch.same", endsOf(start)))] : [],
+      ),
+    );
   about.hidden = asked !== null;
   if (asked) parts.byHand.element.hidden = true;
   parts.legend.hidden = parts.maps.hidden = !start || !found.length || asked !== null;
   paths.shown.hidden = !start || asked === null;
   if (!start) return;
-  const shown = { found: /** @type {PathEffect[]} */ (found), done, scale: scaleWords(start, trace) };
+  const shown = {
+    found: /** @type {PathEffect[]} */ (found),
+    done,
+    scale: scaleWords(start, trace),
+    base: start.difference,
+  };
   if (asked) drawPaths(paths, shown, trace, state, actions);
   else if (found.length) drawMaps(parts, start, /** @type {Patched[]} */ (found), trace, state, actions);
 }
@@ -108,6 +121,9 @@ function sentence(start) {
   return phrase("patch.said", { answer: h("b", null, answer), against: h("b", null, against), ...ends });
 }
 
+/** Whether both sentences favour the same answer: 0 and 1 are then two degrees of it. @param {Pick<PatchStart, "difference"|"source_difference">} start */
+export const preferSame = ({ difference, source_difference }) => difference * source_difference > 0;
+
 /** The two answers by name, and the logit difference of each sentence. @param {PatchStart} start */
 function endsOf({ answer, against, classes, tokens, difference, source_difference }) {
   const name = (/** @type {number} */ id) =>
@@ -116,29 +132,12 @@ function endsOf({ answer, against, classes, tokens, difference, source_differenc
   return { answer: name(answer), against: name(against), ...ends };
 }
 
+/** A part of the way, in logits. @param {PatchStart} start @param {number} moved */
+const logitsMoved = ({ difference, source_difference }, moved) => signed(moved * (source_difference - difference), 2);
+
 /** What 0 and 1 are in a saved figure. @param {PatchStart} start @param {ModelTrace} trace */
 export const scaleWords = (start, trace) =>
   t("patch.figure_scale", { ...endsOf(start), place: answerPlace(trace, start.row) });
-
-/**
- * A second sentence that the model answers otherwise: the next best answer in the place of the answer, where the sentence has it.
- * @param {ModelTrace} trace @param {State} state
- */
-export function offered(trace, state) {
-  const { text, predictions, written, model } = trace;
-  const row = written ? rowOf(state, trace) : null;
-  const [first, second] = row === null || model.picture ? [] : (predictions[row]?.candidates ?? []);
-  const [here, there] = [first?.text.trim(), second?.text.trim()];
-  if (!here || !there) return null;
-  const other = withWord(text, here, there);
-  return other === text ? null : { here, there, text: other };
-}
-
-/** A text with another word in the place of a word, which "car" is not in "scar"; Japanese has no spaces to tell. @param {string} text @param {string} here @param {string} there */
-const withWord = (text, here, there) =>
-  /^[\p{L}\p{N}]+$/u.test(here) && !JAPANESE.test(here)
-    ? text.replace(/[\p{L}\p{N}]+/gu, (word) => (word === here ? there : word))
-    : text.replaceAll(here, there);
 
 /** The maps of a model: of the stream, and of what each attention and FFN adds. @param {Model} model */
 export const patchKinds = (model) =>
@@ -181,6 +180,7 @@ function drawMaps(parts, start, found, trace, state, actions) {
     drawMap(blocks[i], {
       id: names[i].replaceAll(" ", "-"),
       title,
+      logits: (moved) => logitsMoved(start, moved),
       about: t("patch.figure", { source: rankState.of(state).source, scale: scaleWords(start, trace) }),
       values,
       missing,
@@ -212,17 +212,22 @@ export function mapOfPatches(found, { stack, what, attention, n_layer }, n) {
 
 /**
  * @param {Block} block
- * @param {{id: string, title: string, about: string, values: Float32Array, missing: Uint8Array|null, scale: import("../../chart/matrix/scale.js").Scale,
+ * @param {{id: string, title: string, about: string, logits: (moved: number) => string, values: Float32Array, missing: Uint8Array|null, scale: import("../../chart/matrix/scale.js").Scale,
  *   labels: string[], n_layer: number, again: () => void}} map
  */
-function drawMap(block, { id, title, about, values, missing, scale, labels, n_layer, again }) {
+function drawMap(block, { id, title, about, logits, values, missing, scale, labels, n_layer, again }) {
   const cols = labels.length;
   const strongest = values.reduce((best, value, i) => (Math.abs(value) > Math.abs(values[best]) ? i : best), 0);
   const { row, col } = block.cursor ?? { row: Math.floor(strongest / cols), col: strongest % cols };
   const words = (/** @type {number} */ r, /** @type {number} */ c) =>
     missing?.[r * cols + c]
       ? `${labels[c]}: ${t("rank.unmeasured")}`
-      : t("patch.cell", { layer: r, token: labels[c], moved: signed(values[r * cols + c], 3) });
+      : t("patch.cell", {
+          layer: r,
+          token: labels[c],
+          moved: signed(values[r * cols + c], 3),
+          logits: logits(values[r * cols + c]),
+        });
   drawMatrix(block.place, {
     ...{
       id: `patch-${id}`,

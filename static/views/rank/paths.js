@@ -106,7 +106,7 @@ export const strongestPaths = (found) =>
     .sort((a, b) => Math.abs(b.moved) - Math.abs(a.moved))
     .slice(0, MANY);
 
-/** @typedef {{found: PathEffect[], done: boolean, scale: string}} Paths  `scale`: what 0 and 1 are, for a saved figure */
+/** @typedef {{found: PathEffect[], done: boolean, scale: string, base: number}} Paths  `scale`: what 0 and 1 are, for a saved figure; `base`: the logit difference here */
 
 /** @param {Parts} parts @param {Paths} paths @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function drawPaths(parts, paths, trace, state, actions) {
@@ -195,15 +195,22 @@ function drawMaps(parts, paths, trace, state, actions) {
   const again = () => drawMaps(parts, paths, trace, state, actions);
   const about = figureAbout(paths, trace, state);
   maps.forEach((map, i) => {
-    drawMap(all[i], map, { scale, about, done, again }, trace, state, actions);
+    drawMap(all[i], map, { scale, about, base: paths.base, done, again }, trace, state, actions);
   });
 }
 
 /**
- * @param {Block} block @param {EffectMap} map @param {{scale: import("../../chart/matrix/scale.js").Scale, about: string, done: boolean, again: () => void}} of
+ * @param {Block} block @param {EffectMap} map @param {{scale: import("../../chart/matrix/scale.js").Scale, about: string, base: number, done: boolean, again: () => void}} of
  * @param {ModelTrace} trace @param {State} state @param {Actions} actions
  */
-function drawMap(block, { attention, ffnOf, shape, parts }, { scale, about, done, again }, trace, state, actions) {
+function drawMap(
+  block,
+  { attention, ffnOf, shape, parts },
+  { scale, about, base, done, again },
+  trace,
+  state,
+  actions,
+) {
   const [{ model }, cols] = [trace, shape[1]];
   const found = /** @type {(PathEffect|undefined)[]} */ (/** @type {unknown} */ (parts));
   const heads = Array.from({ length: cols - (ffnOf ? 1 : 0) }, (_, head) => String(head));
@@ -221,7 +228,8 @@ function drawMap(block, { attention, ffnOf, shape, parts }, { scale, about, done
   const words = (/** @type {number} */ row, /** @type {number} */ col) => {
     const [part, one] = [partName(row, col), found[row * cols + col]];
     if (!one) return `${part}: ${t(done ? "paths.no_path" : "rank.unmeasured")}`;
-    return t("paths.cell", { part, receiver: receiverName(trace, state), moved: signed(one.moved, 3) });
+    const moves = { moved: signed(one.moved, 3), logits: signed(one.difference - base, 2) };
+    return t("paths.cell", { part, receiver: receiverName(trace, state), ...moves });
   };
   const missing = Uint8Array.from(found, (one) => Number(!one));
   drawMatrix(block.place, {

@@ -13,7 +13,7 @@ import { math, mi, mn, mo, row as side, sub, sup } from "../../../ui/mathml.js";
 import { openAttentionStep } from "../../attention/steps.js";
 import { letterOf } from "../../formulas.js";
 import { reasonOf } from "../../query_key.js";
-import { nameIn } from "../card.js";
+import { drawFeeds, nameIn } from "../card.js";
 import { buildCardAndSteps, drawKeyFigures, drawSays, drawSentence, drawTitle, outputOf, value } from "../parts.js";
 import { drawWeightCard } from "./weight_card.js";
 
@@ -111,7 +111,7 @@ const movesKey = ({ model, attention }, key) =>
 /** @typedef {ReturnType<typeof weightTerms>} Terms */
 
 /** @type {HeadDraw} */
-export function draw(root, trace, state) {
+export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const { query, key } = position(state, trace);
   const scoring = scoringOf(trace);
@@ -129,6 +129,7 @@ export function draw(root, trace, state) {
   drawWeightCard(parts.card, trace, state, { scoring, terms, query, key, part, length, lit });
   for (const [name, { item }] of Object.entries(parts.steps))
     item.classList.toggle("lit", LIT[step]?.includes(name) ?? false);
+  drawFeeds(root, trace, state, actions);
 }
 
 /** @type {Partial<Record<StepName, string>> & {weights: string}} */
