@@ -186,7 +186,7 @@ def test_step_goes_on_from_the_chosen_word_of_a_finished_translation(
     open_at(page, translator, view="model", temperature="0")
     step, tokens = page.get_by_test_id("gen-step"), page.get_by_test_id("target-token")
     tokens.nth(2).click()
-    expect(step).to_have_attribute("title", re.compile("^Draw one token after "))
+    expect(step).to_have_attribute("title", re.compile("^Write one token after "))
     step.click()
     run = wait_for_run(page, "run.target_ids?.length === 3")
     assert run["target_ids"] == written[:3]

@@ -553,15 +553,24 @@ def test_a_quiz_covers_what_it_would_tell(page: "Page") -> None:
     expect(page.get_by_test_id("river-says")).to_be_visible()
 
 
-def test_after_a_step_the_sentence_says_where_the_draw_landed_and_goes_on(page: "Page") -> None:
+def test_after_a_step_the_sentence_says_what_the_model_wrote_and_goes_on(page: "Page") -> None:
     show(page, f"seed=7&generation.pace=slow&text={TEXT}")
-    page.get_by_test_id("gen-step").click()
     sampling = {"temperature": 0.8, "top_k": 20, "top_p": 0.95, "seed": 7}
-    asked = {"model": "stories-gpt", "text": TEXT, "max_new_tokens": 1, **sampling}
+    asked = {"model": "stories-gpt", "text": TEXT, "max_new_tokens": 3, **sampling}
     answer = page.request.post("/api/generate", data=asked).text()
-    steps = [json.loads(line.removeprefix("data: ")) for line in answer.splitlines() if line.startswith("data: ")]
-    [u] = [step["u"] for step in steps if "u" in step]
-    expect(page.get_by_test_id("river-says")).to_contain_text(f"Random draw {u:.2f} landed on car")
+    events = [json.loads(line.removeprefix("data: ")) for line in answer.splitlines() if line.startswith("data: ")]
+    steps = [event for event in events if "u" in event]
+    said = page.get_by_test_id("river-says")
+    for step in steps:
+        page.get_by_test_id("gen-step").click()
+        expect(said).to_contain_text(re.compile(rf"{step['token']['text'].strip()}.? \({shares(step['before'])}\)"))
+        expect(said).to_contain_text("Next: ")
+        fell = re.compile(f"draw, {step['u']:.2f}, fell on {step['token']['text'].strip()}")
+        expect(page.get_by_test_id("dock-draw")).to_have_attribute("title", fell)
+    assert steps[0]["before"] > 0.9  # the first is the most likely, the last is not
+    likely = steps[1]["prediction"]["candidates"][0]
+    assert likely["id"] != steps[2]["token"]["id"]
+    expect(said).to_have_text(re.compile(rf"The draw took gave .*not the likelier {likely['text'].strip()} "))
     keep = page.get_by_test_id("keep-writing")
     keep.click()
     expect(keep).to_have_text("Stop")

@@ -4,7 +4,7 @@
  */
 
 import { answeringStack, attentionOf, stackOf } from "../../model/description.js";
-import { namesOf, nameText } from "../../model/labels.js";
+import { namesOf, nameText, tokenName } from "../../model/labels.js";
 import { indexOfMost, rowIn, sum } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { h } from "../../ui/dom.js";
@@ -15,7 +15,7 @@ import { placeOf } from "../../views/places.js";
 import { answerMark, layerTitle, queryMark } from "./names.js";
 
 /**
- * @import { Detail, ModelTrace } from "../../data/model_trace.js"
+ * @import { Detail, ModelTrace, Prediction } from "../../data/model_trace.js"
  * @import { Name } from "../../model/labels.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../../views/view.js"
@@ -150,7 +150,7 @@ function embeddingWords({ token, from, id, type, positions, position, scale }) {
 // How the last token came.
 
 /**
- * @typedef {{u: number|null, typed?: boolean, after: number, before: number, settings: {temperature: number}}} Draw
+ * @typedef {{u: number|null, typed?: boolean, before: number, from: Prediction|null}} Draw
  * @typedef {{step: Draw|null, kept: boolean, playing: boolean, blocked: boolean}} Written  `step`: if this page drew it; `kept`: with it
  *   the text left another one, which is kept
  */
@@ -158,12 +158,13 @@ function embeddingWords({ token, from, id, type, positions, position, scale }) {
 /** How the last token came, what comes next, and the button that goes on. @param {Facts} facts @param {Written & {step: Draw}} written @returns {Words} */
 export function writtenWords({ names, row, written, answers: [answer] }, { step, kept, playing, blocked }) {
   const name = names[0][row];
-  const how =
-    step.u === null ? (step.typed ? "typed" : "forced") : step.settings.temperature === 0 ? "greedy" : "drawn";
+  const likelier = likelierOf(step);
+  const how = step.u === null ? (step.typed ? "typed" : "forced") : likelier ? "step_unlikely" : "step";
   const words = phrase(`say.${how}`, {
     token: written ? h("b", null, nameText(name)) : queryMark(name), // it is not what the chosen row writes
-    u: number(step.u ?? 0, 2),
-    p: briefPercent(how === "drawn" ? step.after : step.before),
+    p: briefPercent(step.before),
+    likelier: likelier ? h("b", null, tokenName(likelier)) : "",
+    most: briefPercent(likelier?.before ?? 0),
     answer: answerMark(answer),
     next: briefPercent(answer.p),
   });
@@ -171,6 +172,13 @@ export function writtenWords({ names, row, written, answers: [answer] }, { step,
   const attrs = { class: "link", type: "button", dataset: { testid: "keep-writing", focus: "keep-writing" } };
   const on = h("button", attrs, t(playing ? "generation.pause" : "say.keep_writing"));
   return [...words, " ", on, ...(kept && !playing ? keptWords() : [])];
+}
+
+/** What the model gave more than the token that was drawn; null: nothing, as far as it reads differently. @param {Draw} step */
+function likelierOf({ before, from }) {
+  const all = from?.candidates ?? [];
+  const most = all.reduce((best, one) => (one.before > best.before ? one : best), { ...all[0], before });
+  return briefPercent(most.before) === briefPercent(before) ? null : most;
 }
 
 /** That the text which was left is kept, and the button that shows both. @returns {Words} */

@@ -1,11 +1,12 @@
 /** The draw as a bar: the shares of [0, 1) that tokens have, and where the random number falls; before a step, and as it lands. */
 
 import { typeScale, widthOf } from "../../chart/theme.js";
+import { tokenName } from "../../model/labels.js";
 import { uniform } from "../../model/sampling.js";
 import { rowOf } from "../../model/selection.js";
 import { begins } from "../../model/written.js";
 import { h, plainText, replaceChanged } from "../../ui/dom.js";
-import { number } from "../../ui/format.js";
+import { briefPercent, number } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
 
@@ -85,7 +86,7 @@ export function createDraw(session) {
   const said = h("span", { class: "draw-said", dataset: { testid: "dock-draw-said" } });
   const shares = h("span", { class: "shares", "aria-hidden": true, translate: "no" });
   const names = h("span", { class: "draw-names", "aria-hidden": true, translate: "no" });
-  const attrs = { class: "draw", title: t("generation.shares_about"), dataset: { testid: "dock-draw" } };
+  const attrs = { class: "draw", dataset: { testid: "dock-draw" } };
   const node = h("div", attrs, said, shares, names);
   let drawn = "";
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -93,7 +94,7 @@ export function createDraw(session) {
     node,
     /** @param {ModelTrace} trace @param {State} state */
     draw(trace, state) {
-      const { step, from, u } = drawOf(session, trace, state);
+      const { step, from, u, last } = drawOf(session, trace, state);
       node.hidden = !from || state.temperature === 0;
       if (!from || node.hidden) return;
       const now = `${trace.key} ${u}`;
@@ -106,6 +107,7 @@ export function createDraw(session) {
       replaceChanged(said, words ? phrase(step ? "dock.draw_fell" : "dock.draw_falls", words) : t("dock.draw_none"));
       replaceChanged(shares, sharesLine(parts, u));
       replaceChanged(names, namesUnder(parts, u));
+      node.title = [t("generation.shares_about"), lastWords(session, last)].filter(Boolean).join("\n");
     },
     /** The number falls, if there is one to see. @param {AbortSignal} signal @returns {Promise<void>} when it lies */
     async land(signal) {
@@ -120,26 +122,36 @@ export function createDraw(session) {
   };
 }
 
+/** How the chosen token was drawn, if it was. @param {Session} session @param {any} step */
+function lastWords(session, step) {
+  if (!step || step.u === null || step.settings.temperature === 0) return "";
+  const token = tokenName(session.word(step.token.id));
+  const [u, before, after] = [number(step.u, 2), briefPercent(step.before), briefPercent(step.after)];
+  return t("dock.draw_last", { u, token, before, after });
+}
+
 /** What the number falls on: a token, or one of those that are not listed. @param {Session} session @param {Part} part */
 const tokenWords = (session, { id }) => (id === null ? t("generation.others") : namedToken(session.word(id)));
 
 /**
  * The draw of the token after the chosen row: made (`step`), or as this seed would make it. `u` null: the token there is forced.
  * @param {Session} session @param {ModelTrace} trace @param {State} state
- * @returns {{step: any, from: Prediction|undefined, u: number|null}}
+ * `last`: the step that wrote the chosen token itself.
+ * @returns {{step: any, from: Prediction|undefined, u: number|null, last: any}}
  */
 function drawOf(session, trace, state) {
   const { written } = trace;
   const row = rowOf(state, trace);
-  if (!written) return { step: null, from: undefined, u: null };
+  if (!written) return { step: null, from: undefined, u: null, last: null };
   const ids = written.tokens.slice(written.real.start, written.real.end).map(({ id }) => id);
   const after = row - written.real.start + 1;
+  const last = session.step(ids.slice(0, after));
   const step = after < ids.length ? session.step(ids.slice(0, after + 1)) : null;
-  if (step && step.u !== null && step.settings.temperature > 0) return { step, from: step.from, u: step.u };
+  if (step && step.u !== null && step.settings.temperature > 0) return { step, from: step.from, u: step.u, last };
   const { nPrompt } = session.path() ?? { nPrompt: 0 };
   const answer = ids.slice(nPrompt, after).map(session.word);
   const forced = after >= nPrompt && begins(state.begin, session.word(ids[nPrompt - 1]), answer);
-  return { step: null, from: trace.predictions[row], u: forced ? null : uniform(state.seed, after) };
+  return { step: null, from: trace.predictions[row], u: forced ? null : uniform(state.seed, after), last };
 }
 
 /** The names of the shares that are wide enough, and that of the one on which the number fell, below it. @param {Part[]} parts @param {number|null} u */
