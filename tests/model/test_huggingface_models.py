@@ -190,6 +190,13 @@ def test_every_family_has_a_folder_here_and_is_in_the_docs() -> None:
     assert [name for name in FAMILIES if f"`{name}`" not in page] == []
 
 
+@pytest.mark.parametrize("name", ["gpt2", "distilbert", "t5", "rwkv"])
+def test_random_models_have_the_same_numbers_each_time(name: str) -> None:
+    """A test that passes passes again, whatever ran before it."""
+    first, again = ([*toys.random_numbers(getattr(toys, name)()).parameters()] for _ in range(2))
+    assert all(map(torch.equal, first, again))
+
+
 def run_of(traceable: TraceableModel, text: str = TEXT, **more: Any) -> Run:
     """A translator's target is the end of the text; a picture's bytes are the text again and again."""
     if reads_pictures(traceable):

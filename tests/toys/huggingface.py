@@ -103,11 +103,12 @@ def save(folder: Path, model: PreTrainedModel, tokenizer: Any) -> Path:
 
 
 def random_numbers(model: PreTrainedModel) -> PreTrainedModel:
-    """In gains and biases too, so that none can be forgotten; large enough that no pattern is flat."""
-    generator = torch.Generator().manual_seed(1)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator))
+    """The same numbers each time, in gains and biases too, so that none can be forgotten; large enough that no pattern
+    is flat."""
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.manual_seed(1)
+        for parameter, drawn in zip(model.parameters(), type(model)(model.config).parameters(), strict=True):
+            parameter.copy_(drawn + 0.3 * torch.randn(drawn.shape))
     return model.eval()
 
 
