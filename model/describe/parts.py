@@ -155,6 +155,14 @@ class Stack:
         """The taps of the stream before the first layer and after every layer: n_layer + 1 names."""
         return [self.sublayers[0].reads.tap, *(layer.sublayers[-1].leaves.tap for layer in self.layers)]
 
+    @property
+    def before_layers(self) -> list[str]:
+        """The taps of the stream before each layer. Where only attentions are seen, a layer leaves what the next one
+        reads."""
+        ends = [layer.sublayers[-1] for layer in self.layers]
+        seen = all(end.leaves != end.writes for end in ends)
+        return self.stream[:-1] if seen else [layer.sublayers[0].reads.tap for layer in self.layers]
+
 
 @dataclass(frozen=True)
 class Attention:

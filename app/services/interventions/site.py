@@ -108,7 +108,7 @@ class Site:
         if name in attention.roles:
             return attention.roles[name]
         if name == STREAM and layer is not None:
-            return Role("position d_model", tuple(self.description.stack(attention.stack).stream[:-1]))
+            return Role("position d_model", tuple(self.description.stack(attention.stack).before_layers))
         ffns = [] if layer is None else ffns_of(self.description, attention, layer)
         for ffn in ffns:
             if name in ffn.roles:

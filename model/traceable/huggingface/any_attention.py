@@ -76,20 +76,24 @@ def attend_theirs(
     mask = torch.zeros((), dtype=torch.uint8, device=query.device) if attention_mask is None else attention_mask
     mask = visit(taps["mask"], mask.expand(*query.shape[:3], key.shape[2]))
     group = query.shape[1] // key.shape[1]
-    if wanted(taps["scores"]) or wanted(taps.get(UNCAPPED, taps["scores"])):
-        visit_scores(taps, query @ repeated(key, group).mT * given["scaling"], given.get("softcap"))
+    products = [tap for tap in (taps.get(UNCAPPED), taps["scores"]) if tap is not None]
+    scores, changed = None, any(map(edited, products))
+    if any(map(wanted, products)):
+        scores = visit_scores(taps, query @ repeated(key, group).mT * given["scaling"], given.get("softcap"))
     z, pattern = theirs(module, query, key, value, added(mask), **given)
+    if scores is not None and changed:
+        pattern = (scores + torch.where(masks.allowed(mask), 0.0, LOWEST)).softmax(dim=-1)
     pattern = visit(taps["pattern"], pattern)
-    if edited(taps["pattern"]):
+    if changed or edited(taps["pattern"]):
         z = (pattern @ repeated(value, group)).transpose(1, 2)
     return visit(taps["z"], z.transpose(1, 2)).transpose(1, 2).contiguous(), pattern
 
 
-def visit_scores(taps: Mapping[str, str], products: Tensor, softcap: float | None) -> None:
-    """Visit the scaled products, and what a tanh makes of them if there is a `softcap`."""
+def visit_scores(taps: Mapping[str, str], products: Tensor, softcap: float | None) -> Tensor:
+    """Visit the scaled products, and what a tanh makes of them if there is a `softcap`. Returns the scores."""
     if softcap is not None:
         products = (visit(taps[UNCAPPED], products) / softcap).tanh() * softcap
-    visit(taps["scores"], products)
+    return visit(taps["scores"], products)
 
 
 def is_given(value: object) -> bool:
