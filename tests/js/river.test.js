@@ -11,7 +11,7 @@ import { between, stageOf, swollen } from "../../static/river/draw/animation.js"
 import { layerAt, layersOf, nearestPlace, placeAfterKey, stripAt, widestAt } from "../../static/river/input/places.js";
 import { decidingEdges, edgesTo } from "../../static/river/knockout_effects.js";
 import { foldsOf, labelledRows, rowsOf } from "../../static/river/layout/bands.js";
-import { linesOfHead, squareAt, squaresOf } from "../../static/river/layout/heads.js";
+import { heightOfOpen, linesOfHead, squareAt, squaresOf } from "../../static/river/layout/heads.js";
 import { riverLayout } from "../../static/river/layout/layout.js";
 import { ghostsOf, lineAt, markChanged, markShown } from "../../static/river/layout/lines.js";
 import { readsLayers } from "../../static/river/panel.js";
@@ -359,6 +359,15 @@ test("of heads too small to read, the three most decisive are drawn, and how man
   );
   assert.equal(more[0].n, 5);
   assert.ok(squares[0].width >= 56);
+});
+
+test("the heads of an open layer stand in one row where that makes them larger, and take no more height than they need", () => {
+  const low = heightOfOpen(960, 207, { ...HEADS, stack: "main", order: () => HEADS.order }, 1);
+  const { squares } = squaresOf({ x: 10, y: 0, width: 940, height: low }, { ...HEADS, caption: 34 });
+  const [{ width, height }] = squares;
+  assert.equal(new Set(squares.map(({ y }) => y)).size, 1);
+  assert.equal(width, Math.floor((940 - 7 * 8) / 8));
+  assert.ok(low < 207 && low >= height + 34);
 });
 
 test("a head of an open layer has room below it for its name and what it attends to most", () => {

@@ -60,6 +60,7 @@ export function drawHeads(pen, { squares, more, bands: [{ end }] }, style) {
     pen.strokeRect(x - 0.5, y - 0.5, width + 1, height + 1);
     drawEffect(pen, square, style);
     if (square.caption) drawCaption(pen, square, style);
+    else if (width >= NUMBERED * style.type) drawNumber(pen, square, style);
   }
   write(pen, style, { size: 12, colour: colours.dim, align: "center" });
   for (const { x, y, n } of more) pen.fillText(`+${n}`, x, y);
@@ -71,6 +72,25 @@ function drawEffect(pen, square, { effectOf, colours }) {
   if (!effect) return;
   pen.fillStyle = effect.delta < 0 ? colours.deep : colours.dim;
   pen.fillRect(square.x, square.y + square.height + 2, square.width * effect.share, 3);
+}
+
+/** A square of at least this width has its head's number. */
+const NUMBERED = 48;
+
+/** In its corner, where a causal head has nothing; over the weights of another, on the ground's colour. @param {Pen} pen @param {Square} square @param {PictureStyle} style */
+function drawNumber(pen, square, style) {
+  const { layer, head, x, y, width } = square;
+  const { colours, type } = style;
+  write(pen, style, { size: 11, colour: style.isHead(square) ? colours.accent : colours.dim, align: "right" });
+  const text = `${layer}·${head}`;
+  const room = pen.measureText(text).width + 4;
+  const words = pen.fillStyle;
+  pen.globalAlpha = 0.85;
+  pen.fillStyle = colours.ground;
+  pen.fillRect(x + width - room, y, room, 13 * type);
+  pen.globalAlpha = 1;
+  pen.fillStyle = words;
+  pen.fillText(text, x + width - 2, y + 10.5 * type);
 }
 
 /** In less width there is a head's name only. */

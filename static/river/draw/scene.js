@@ -237,13 +237,14 @@ export function drawMoving(pen, scene, style) {
 }
 
 /** Hairlines between layers, a line for each row. @param {Pen} pen @param {Band} band @param {Scene} scene @param {PictureStyle} style */
-function drawGrid(pen, band, { bands, height, only, lit }, style) {
+function drawGrid(pen, band, { bands, height, only, lit, lens, squares }, style) {
   const { columns, rows, top, bottom, end } = band;
   if (rows[0].height === 0) return; // not drawn on this phone now
   if (lit?.stack === band.stack)
     drawLit(pen, columns[lit.layer], { top: top - 21 * style.type, bottom: bottom + 3 }, style);
   const [first, last] = [columns[0], columns[columns.length - 1]];
-  const floor = bands.length > 1 || only !== null ? bottom + 4 : height;
+  const alone = squares.length > 0 && squares.every(({ caption }) => caption > 0); // an open layer's, across the others
+  const floor = bands.length > 1 || only !== null ? bottom + 4 : alone ? lens + 8 : height;
   const xs = new Set([...columns.map(({ x0 }) => x0), last.x1]);
   stroke(pen, style.colours.hair, 1, () => {
     for (const x of xs) line(pen, crisp(x), top - 22 * style.type, crisp(x), floor);

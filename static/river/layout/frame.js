@@ -7,7 +7,7 @@ import { isDeep, isLarge } from "../facts.js";
 import { currentStyle, textSize } from "../style.js";
 import { headWordsOf, layerTitle, lensTitleOf, writtenLabels, wroteOf, wroteText } from "../words/names.js";
 import { LABEL_GAP } from "./bands.js";
-import { headsOf } from "./heads.js";
+import { headsOf, heightOfOpen } from "./heads.js";
 
 /**
  * @import { Board, Shown } from "../board.js"
@@ -87,7 +87,10 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     return { ...strip, answers: bars.length, places, titles };
   }
   const part = facts.rolled.length > 1 ? 0.24 : innerHeight < LOW ? 0.33 : 0.3; // two stacks have twice as many rows, and flatter heads
-  const headRoom = bare ? 0 : phone ? 264 : Math.min(300, Math.max(200, innerHeight * part));
+  const wanted = bare ? 0 : phone ? 264 : Math.min(300, Math.max(200, innerHeight * part));
+  const across = width - right - labels.labels[0] - LABEL_GAP;
+  const alone = open && !bare && !phone && facts.rolled.length === 1 && drawn.length > 0;
+  const headRoom = alone ? heightOfOpen(across, wanted, drawn[0], type) : wanted;
   const inLesson = canvas.closest(".in-lesson") !== null;
   const beside = innerWidth > WIDE && !inLesson && !canvas.closest(".beside-on"); // the row of Watch: css/river.css
   const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR + LEGEND : 0);

@@ -108,7 +108,7 @@ const [COMFORTABLE, FLATTEST] = [56, 0.6];
 /** The space between two squares. */
 const GAP = 8;
 /** A square wider than this shows no more; of an open layer, there is more room. */
-const [LARGEST, LARGEST_OPEN] = [96, 120];
+const [LARGEST, LARGEST_OPEN] = [96, 150];
 /** The height below the squares of an open layer, for the head's name and what it attends to most; and the least and the most width, compared to it. */
 const [CAPTION, LEAST_WIDE, WIDE] = [34, 2.4, 2.7];
 /** If not all heads fit, this many have a square. */
@@ -157,15 +157,16 @@ const FULL = 1.15;
 
 /**
  * The columns that make `count` squares largest below a short text: they stay while it grows, until a third of them would be
- * outside the area, or all fit much larger. Then those that make them largest here.
+ * outside the area, or all fit much larger, or with names below them larger. Then those that make them largest here.
  * @param {Area} area @param {number} count @param {number} ratio @param {number} caption
  */
 function gridOf(area, count, ratio, caption) {
   const { cols } = largest({ ...area, height: MOST }, count, 1, caption);
   const grid = gridWith(cols, area, count, ratio, caption, READABLE);
   const all = Math.ceil(count / cols) * (grid.height + caption + GAP) - GAP;
-  if (grid.width >= READABLE && all <= area.height) return grid;
   const other = largest(area, count, ratio, caption);
+  if (caption && other.width > 1.2 * grid.width) return other;
+  if (grid.width >= READABLE && all <= area.height) return grid;
   return grid.width < READABLE || all > 1.5 * area.height || other.width > 1.5 * grid.width ? other : grid;
 }
 
@@ -226,7 +227,20 @@ const isWhole = ({ squares, more }) => !more.length && squares.every(({ width })
 /** @param {ReturnType<typeof squaresOf>} of */
 const isReadable = ({ squares }) => squares.every(({ width }) => width >= READABLE);
 
-/** The squares of all heads: below the rows of their stack, each layer's in its column. @param {Band[]} bands @param {Frame} frame @param {number} top */
+/** @param {{x0: number, x1: number}} column @param {number} y @param {number} height @returns {Area} */
+const areaIn = ({ x0, x1 }, y, height) => ({ x: x0 + 10, y, width: x1 - x0 - 20, height });
+
+/**
+ * The height of an open layer's heads in a picture: they have its whole width, so that the rows have what they leave.
+ * @param {number} width @param {number} most @param {HeadsOf} heads @param {number} type
+ */
+export function heightOfOpen(width, most, { count, ratio }, type) {
+  const caption = Math.round(CAPTION * type);
+  const { cols, height } = gridOf(areaIn({ x0: 0, x1: width }, 0, most), count, ratio, caption);
+  return Math.min(most, Math.ceil(count / cols) * (height + caption + GAP) + BELOW);
+}
+
+/** The squares of all heads: below the rows of their stack, each layer's in its column, an open layer's at the whole width. @param {Band[]} bands @param {Frame} frame @param {number} top */
 export function allSquaresOf(bands, frame, top) {
   const { heads = [], only = null, open = null, width, type = 1 } = frame;
   const caption = Math.round(CAPTION * type);
@@ -240,15 +254,15 @@ export function allSquaresOf(bands, frame, top) {
       return band.stack === only.stack ? [squaresOf(area, { ...head, layer, order: order(layer), caption })] : [];
     }
     /** @param {number} height */
-    const within = (height) =>
-      band.columns.map(({ x0, x1 }, layer) =>
-        open && !(open.stack === band.stack && open.layer === layer)
-          ? NONE
-          : squaresOf(
-              { x: x0 + 10, y, width: x1 - x0 - 20, height },
-              { ...head, layer, order: order(layer), caption: open ? caption : 0 },
-            ),
+    const within = (height) => {
+      if (open && open.stack !== band.stack) return [NONE];
+      const { layer = 0 } = open ?? {};
+      const wide = { x0: band.columns[0].x0, x1: band.columns[band.columns.length - 1].x1 };
+      if (open) return [squaresOf(areaIn(wide, y, height), { ...head, layer, order: order(layer), caption })];
+      return band.columns.map((column, layer) =>
+        squaresOf(areaIn(column, y, height), { ...head, layer, order: order(layer) }),
       );
+    };
     const fitting = within(height);
     if (fitting.every(isWhole)) return fitting;
     const higher = within(Math.max(height, frame.headRoom ?? 0)); // below a long text they are scrolled to
