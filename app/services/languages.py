@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from chumoku.model.traceable import About, TraceableTokenizer
+from chumoku.model.typed_special import names_of
 
 
 class Spoken(NamedTuple):
@@ -97,8 +98,7 @@ def notes(about: About, text: str, loaded: Languages) -> list[dict[str, Any]]:
 def codes(tokenizer: TraceableTokenizer, ids: Sequence[int], target: Sequence[int] | None) -> list[dict[str, Any]]:
     """`language_codes` of a translator whose tokenizer has such tokens: the one around the source `ids`, and the one
     that begins the `target`, at its START or after it. None where no code is."""
-    names: Mapping[str, int] = getattr(tokenizer, "special_names", {})  # a tokenizer without them has no codes
-    of = {id: name for name, id in names.items() if CODE.fullmatch(name)}
+    of = {id: name for name, id in names_of(tokenizer).items() if CODE.fullmatch(name)}
     if target is None or not of:
         return []
     read = next((of[id] for id in (ids[0], ids[-1]) if id in of), None)
