@@ -152,6 +152,8 @@ export function leakMargin(trace, detail) {
 
 /** A weight of the chosen row that changed by as much as this shows what it was. */
 const CHANGED = 0.01;
+/** Weights below it, written .00 to .02, are grey. */
+const FAINT = 0.025;
 
 /** What stood in cells that are hidden by hand, and in those of the chosen row that changed, if the head was shown as trained. @param {ModelTrace} trace @param {State} state */
 function struckOf(trace, state) {
@@ -204,6 +206,7 @@ export function drawWeights(root, trace, state, actions, { id, title, detail, ma
     reasons: mask.data,
     scale: weightScale(),
     cellText: cellWeight,
+    faint: { below: FAINT, ink: cssColour("--ink-3") }, // so that the eye finds the others
     tints: mask.data.includes(REASONS.edited) ? handTints() : undefined,
     sums: true,
     margin,

@@ -746,7 +746,7 @@ def test_a_stroke_is_taken_back_and_a_token_hides_its_column(page: "Page", model
     (column,) = wait_for_run(page, "run.interventions?.length === 1")["interventions"]
     assert column["where"] == {"attention": "self", "layer": LAYER, "role": "mask", "head": HEAD, "key": 2}
     drawn(page)
-    card = page.locator(".card-lines:visible").filter(has_text="0 after it")
+    card = page.locator(".card-lines:visible").filter(has_text="or 0 after")
     row = traced(model).tensors[NAME][HEAD][7]
     expect(card).to_contain_text(f"Σ {float(1 - row[2]):.3f}")
     expect(card.locator(".check-mark.bad, .bad")).to_have_count(0)

@@ -199,7 +199,7 @@ def test_opening_heads_loads_no_library(page: "Page") -> None:
 
 
 def test_a_cell_says_its_number(page: "Page", model: checkpoint.Checkpoint) -> None:
-    pattern, tokens = head_of(model, TEXT, "pattern"), labels_of(model, TEXT)
+    pattern = head_of(model, TEXT, "pattern")
     names = names_of(model, TEXT)
     open_head(page, query=2, key=1)
 
@@ -210,7 +210,7 @@ def test_a_cell_says_its_number(page: "Page", model: checkpoint.Checkpoint) -> N
     page.wait_for_function(READ_OUT, arg=5)
     assert readout(page).inner_text() == f"query {names[5]}, key {names[3]}: weight {written(pattern[5, 3])}"
     assert f"weight {written(pattern[5, 3])}" in "".join(hovered(page).all_text_contents())
-    assert page.locator(".marker:visible").all_inner_texts() == [tokens[5], tokens[3]]
+    assert page.locator(".marker:visible").all_inner_texts() == [names[5], names[3]]
 
     page.mouse.move(5, 5)
     page.wait_for_function(READ_OUT, arg=2)

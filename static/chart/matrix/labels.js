@@ -60,13 +60,14 @@ export function numbersOf(matrix, size) {
 
 /** @param {Drawable} matrix @param {Place} size @param {Cell} cell @param {number} at @returns {CellNumber} */
 function numberOf(matrix, size, cell, at) {
-  const { forbidden, onHatching, values, tones = values } = matrix;
+  const { forbidden, onHatching, faint, values, tones = values } = matrix;
   const place = { ...cell, ...middleOf(cell, size) };
   if (onHatching && forbidden?.[at]) return { ...place, ...onHatching };
+  const isFaint = faint && Math.abs(values[at]) < faint.below;
   return {
     ...place,
     text: matrix.cellText(values[at], size.cell),
-    ink: matrix.ink ?? inkOn(colourAt(matrix.scale, tones[at])),
+    ink: isFaint ? faint.ink : (matrix.ink ?? inkOn(colourAt(matrix.scale, tones[at]))),
   };
 }
 

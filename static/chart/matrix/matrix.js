@@ -48,6 +48,7 @@ import { following, isInView, isWhole } from "./view.js";
  * @property {{text: string, ink: string}} [onHatching]  what is written there, if the numbers fit; default: nothing
  * @property {boolean} [hatched]  also hatch under transparent colours; default: if cells are forbidden
  * @property {string} [ink]  of the numbers in the cells: by default what can be read on each
+ * @property {{below: number, ink: string}} [faint]  another colour for numbers so near to 0
  * @property {Axis} rows
  * @property {Axis} cols
  * @property {Scale} scale

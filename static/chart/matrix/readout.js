@@ -88,8 +88,8 @@ function beside(x, { width, cell }) {
 }
 
 /** @param {HTMLElement} marker @param {Axis} axis @param {number} index @param {{top: string, right: string}|{left: string, bottom: string}} style */
-function place(marker, { labels, role }, index, style) {
-  setText(marker, labels[index]);
+function place(marker, { labels, names = labels, role }, index, style) {
+  setText(marker, names[index]);
   update(marker, { style, dataset: { role } });
 }
 

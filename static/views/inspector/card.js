@@ -35,15 +35,17 @@ import { t } from "../../ui/i18n.js";
  * @property {"q"|"k"|"v"|"signed"} look  the colour of a role, or of what is above and below zero
  * @property {number} [most]  the value of the longest bar, if it is not among them
  * @property {number} [chosen]  the bar that the card is about
+ * @property {ArrayLike<number>} [was]  the bars before an edit, as outlines
  *
  * @typedef {Object} Line
  * @property {string} name  `data-line`
  * @property {Child} label
  * @property {Bars} [bars] @property {Child} [words] @property {number} [share]  between label and number: one of these
+ * @property {number|null} [was]  the share before an edit, as an outline
  * @property {Child} [output]  the number
  * @property {boolean} [lit]  the open step is about it
  *
- * @typedef {{query: Child, key: Child, where: string, value: string}} Head
+ * @typedef {{query: Child, key: Child, where: string, value: string, was?: string|null}} Head
  */
 
 /** What the picture calls a token: as it is read, numbered where it comes again. @param {Token[]} tokens @param {number} index */
@@ -111,7 +113,7 @@ const partsOf = perRoot((root) => {
 });
 
 /** @param {HTMLElement} root @param {Head} head @param {Line[]} lines */
-export function drawCard(root, { query, key, where, value }, lines) {
+export function drawCard(root, { query, key, where, value, was = null }, lines) {
   const parts = partsOf(root);
   replaceChanged(
     parts.title,
@@ -119,9 +121,11 @@ export function drawCard(root, { query, key, where, value }, lines) {
     " ← ",
     h("b", { class: "k", translate: "no" }, key),
     h("small", null, where),
+    was !== null &&
+      h("s", { class: "mono card-was", title: t("card.was"), dataset: { testid: "arithmetic-was" } }, was),
     h("b", { class: "mono card-value", dataset: { testid: "arithmetic-value" } }, value),
   );
-  const drawn = lines.map(({ name }) => name).join();
+  const drawn = lines.map(({ name, bars }) => name + (bars ? "|" : "")).join();
   if (drawn !== parts.drawn) {
     parts.lines = lines.map(makeLine);
     replace(
@@ -165,28 +169,36 @@ function makeLine({ name, bars, share }) {
   const element = h("div", { class: "card-line", dataset: { line: name } }, label, middle, output);
   const parts = { element, label, middle, output, shown: /** @type {Line|null} */ (null) };
   if (bars) return { ...parts, picture: barsIn(middle, output), meter: null };
-  const meter = share === undefined ? null : h("i");
-  if (meter) middle.append(h("span", { class: "card-meter", "aria-hidden": true }, meter));
+  if (share === undefined) return { ...parts, picture: null, meter: null };
+  const meter = { now: h("i"), was: h("i", { class: "was", hidden: true }) };
+  middle.append(h("span", { class: "card-meter", "aria-hidden": true }, meter.now, meter.was));
   return { ...parts, picture: null, meter };
 }
 
 /** @param {ReturnType<typeof makeLine>} parts @param {Line} line */
 function showLine(
   { element, label, middle, output, picture, meter },
-  { bars, words, share = 0, lit = false, ...line },
+  { bars, words, share = 0, was = null, lit = false, ...line },
 ) {
   element.classList.toggle("lit", lit);
   replaceChanged(label, line.label);
   replaceChanged(output, line.output ?? "");
   if (picture && bars) picture.show(bars);
-  else if (meter) meter.style.width = `${100 * Math.min(1, Math.max(0, share))}%`;
+  else if (meter) showMeter(meter, share, was);
   else replaceChanged(middle, words ?? "");
+}
+
+/** @param {{now: HTMLElement, was: HTMLElement}} meter @param {number} share @param {number|null} before */
+function showMeter({ now, was }, share, before) {
+  const width = (/** @type {number} */ part) => `${100 * Math.min(1, Math.max(0, part))}%`;
+  update(now, { style: { width: width(share) } });
+  update(was, { hidden: before === null, style: { width: width(before ?? 0) } });
 }
 
 /** Bars whose number is shown in the place of the line's while the pointer is over one. @param {HTMLElement} middle @param {HTMLElement} output */
 function barsIn(middle, output) {
-  const [up, down, at] = [svg("path", { class: "up" }), svg("path", { class: "down" }), svg("path", { class: "at" })];
-  const picture = svg("svg", { preserveAspectRatio: "none", "aria-hidden": true }, up, down, at);
+  const [up, down, at, before] = ["up", "down", "at", "was"].map((name) => svg("path", { class: name }));
+  const picture = svg("svg", { preserveAspectRatio: "none", "aria-hidden": true }, up, down, at, before);
   const said = h("span", { class: "card-said", hidden: true });
   middle.append(picture);
   let values = /** @type {ArrayLike<number>} */ ([]);
@@ -204,13 +216,14 @@ function barsIn(middle, output) {
   });
   return {
     /** @param {Bars} bars */
-    show({ values: shown, look, most = 0, chosen }) {
+    show({ values: shown, look, most = 0, chosen, was }) {
       values = shown;
       const all = Array.from(shown);
-      const long = Math.max(most, ...all.map(Math.abs)) || 1;
+      const old = Array.from(was ?? []);
+      const long = Math.max(most, ...all.map(Math.abs), ...old.map(Math.abs)) || 1;
       const below = all.some((one) => one < 0);
       const unit = (below ? REACH : 2 * REACH) / long;
-      const bar = (/** @type {number} */ i) => `M${i + 0.1} 0v${(-all[i] * unit).toFixed(2)}h.8V0z`;
+      const bar = (/** @type {number} */ i, of = all) => `M${i + 0.1} 0v${(-of[i] * unit).toFixed(2)}h.8V0z`;
       const path = (/** @type {(i: number) => boolean} */ yes) => all.map((_, i) => (yes(i) ? bar(i) : "")).join("");
       update(picture, {
         class: `card-bars ${look}`,
@@ -219,6 +232,7 @@ function barsIn(middle, output) {
       update(up, { d: path((i) => all[i] >= 0 && i !== chosen) });
       update(down, { d: path((i) => all[i] < 0 && i !== chosen) });
       update(at, { d: path((i) => i === chosen) });
+      update(before, { d: old.map((one, i) => (Math.abs(one - all[i]) > long / 50 ? bar(i, old) : "")).join("") });
     },
   };
 }

@@ -32,6 +32,7 @@ import { drawCard, labelOf, nameIn, whereOf } from "../card.js";
 /** @param {HTMLElement} root @param {HeadTrace} trace @param {State} state @param {About} about */
 export function drawWeightCard(root, trace, state, about) {
   const { query, key, terms, lit } = about;
+  const was = weightBefore(trace, about);
   const names = { query: queryName(trace, query), key: nameIn(trace.keys.tokens, key) };
   const lines = [
     ...scoreLines(trace, about, names),
@@ -41,7 +42,12 @@ export function drawWeightCard(root, trace, state, about) {
   ];
   drawCard(
     root,
-    { ...names, where: whereOf(trace.model, state), value: significant(terms.model) },
+    {
+      ...names,
+      where: whereOf(trace.model, state),
+      value: significant(terms.model),
+      was: was === null ? null : significant(was),
+    },
     lines.map((line) => ({ ...line, lit: lit.includes(line.name) })),
   );
 }
@@ -71,11 +77,11 @@ function scoreLines(trace, about, names) {
  * nothing to compare with.
  * @param {HeadTrace} trace @param {About} about
  */
-function fitWords(trace, { terms, query, key }) {
+function fitWords(trace, { query, key }) {
   const { scores, mask } = trace.detail;
   const row = rowIn(scores, query);
   const others = [...row.keys()].filter((i) => i !== key && !rowIn(mask, query)[i]).sort((i, j) => row[j] - row[i]);
-  if (terms.reasons || !others.length) return "";
+  if (!others.length) return "";
   const [rival] = others;
   const name = (/** @type {number} */ at) => h("b", { class: "k", translate: "no" }, nameIn(trace.keys.tokens, at));
   const own = h("b", { class: "q", translate: "no" }, queryName(trace, query));
@@ -128,7 +134,9 @@ function addedLines(trace, about) {
 }
 
 /** + M, eˢ ÷ Σ, the weight. @param {HeadTrace} trace @param {About} about @returns {Line[]} */
-function softmaxLines({ detail, detailBefore: before }, { terms, query, key }) {
+function softmaxLines(trace, about) {
+  const { detail, detailBefore: before } = trace;
+  const { terms, query, key } = about;
   const { reasons, exp, rowSum, weight, model } = terms;
   const row = rowIn(detail.pattern, query);
   const spread = rowSum === 0 && model > 0; // as transformers does, where our models give zeros
@@ -137,20 +145,21 @@ function softmaxLines({ detail, detailBefore: before }, { terms, query, key }) {
     {
       name: "mask",
       label: "+ M",
-      words: reasons ? reasonOf(reasons) : t("card.allowed"),
+      words: reasons ? h("b", { class: "q" }, reasonOf(reasons)) : t("card.allowed"),
       output: reasons ? "−∞" : "+ 0",
     },
     {
       name: "exp",
       label: math(sup(mi("e"), mi("s")), mo("÷"), mi("Σ")),
-      bars: { values: row, look: "signed", chosen: key },
+      bars: { values: row, look: "signed", chosen: key, was: before?.pattern && rowIn(before.pattern, query) },
       output: reasons || rowSum === 0 ? "0" : `${significant(exp, 4)} ÷ ${significant(rowSum, 4)}`,
     },
     {
       name: "weight",
       label: t("card.weight"),
       share: model,
-      output: [significant(own), ...wasOf(before, query, key, model), checkMark(own, model)],
+      was: weightBefore(trace, about),
+      output: [significant(own), checkMark(own, model)],
     },
   ];
 }
@@ -172,11 +181,10 @@ function zeroLines({ detail }, { query, key }) {
   ];
 }
 
-/** What the weight was with the masks as in training, if it is here and differs. @param {Detail|null} before @param {number} query @param {number} key @param {number} now */
-function wasOf(before, query, key, now) {
+/** The weight without the edits, if it is here and differs. @param {HeadTrace} trace @param {About} about @returns {number|null} */
+function weightBefore({ detailBefore: before }, { terms, query, key }) {
   const was = before?.pattern && rowIn(before.pattern, query)[key];
-  if (!was || significant(was) === significant(now)) return [];
-  return [h("span", { class: "was" }, t("card.was", { value: significant(was) }))];
+  return was === undefined || was === null || significant(was) === significant(terms.model) ? null : was;
 }
 
 /** × v, and what W_O makes of it: of a head that is off, nothing. @param {HeadTrace} trace @param {State} state @param {About} about @param {Names} names @returns {Line[]} */
@@ -194,6 +202,10 @@ function effectLines(trace, state, { scoring, part, length, terms, key }, names)
     words: [written?.favours, h("span", null, moves)],
   };
   const bars = { ...v, bars: { values: part, look: /** @type {const} */ ("v"), most } };
+  if (terms.model === 0) {
+    const nothing = { ...v, words: t("card.times_zero"), output: "0" };
+    return length === null ? [nothing] : [nothing, { ...output, words: t("card.nothing"), output: "0" }];
+  }
   if (isOpenHeadOff(state, trace)) return [bars, { ...output, words: t("card.head_off"), output: "0" }];
   return [bars, ...(length === null ? [] : [{ ...output, output: written?.adds ?? "" }])];
 }
