@@ -164,10 +164,11 @@ function createRiver(parts) {
     }
     if (puts) {
       const chosen = placeOf(state).name === "head" ? position(state, trace) : {};
-      const back = (/** @type {State} */ now) =>
-        puts === "heads"
-          ? { interventions: withoutHeadsOff(now.interventions) }
-          : everyLayer(now, puts === "on", trace.model);
+      const back = (/** @type {State} */ now) => {
+        if (puts === "heads") return { interventions: withoutHeadsOff(now.interventions) };
+        if (puts === "edges") return { interventions: withoutKnockouts(now.interventions) };
+        return everyLayer(now, puts === "on", trace.model);
+      };
       return actions.set(editing(actions.get(), trace.model, (now) => ({ ...back(now), ...chosen })));
     }
     const edges = hides ? edgesHidden(hides) : last?.measured?.deciding?.edges;

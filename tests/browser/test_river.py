@@ -288,7 +288,7 @@ def test_a_click_chooses_a_line_and_another_act_hides_it(page: "Page") -> None:
     assert run["interventions"] == without([LOOK])
     expect(tip).to_be_hidden()
     fall = f"from {brief_percent(start['p'])} to {brief_percent(effect['p'])}"
-    expected = f"Hidden in layer 5: red₂ cannot attend to car. car falls {fall}. Hide it in all layers"
+    expected = f"Hidden in layer 5: red₂ cannot attend to car. car falls {fall}. Hide it in all layers Show it again"
     expect(page.get_by_test_id("river-says")).to_have_text(expected)
     page.reload()
     expect(page.get_by_test_id("river-says")).to_have_text(expected)
@@ -368,7 +368,8 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == without(both[:1])
     expect(page.get_by_test_id("river-says")).to_have_text(
         "Hidden in head 5·5: red₂ cannot attend to car. "
-        f"car falls from {brief_percent(start['p'])} to {brief_percent(effects[0]['p'])}. Hide it in all of layer 5"
+        f"car falls from {brief_percent(start['p'])} to {brief_percent(effects[0]['p'])}. "
+        "Hide it in all of layer 5 Show it again"
     )
     # The cell and the arithmetic keep what was there.
     expect(weight).to_contain_text("0.0000")
@@ -381,6 +382,11 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     run = wait_for_run(page, "run.interventions?.length === 6")
     assert run["interventions"] == without([{**LOOK, "layer": layer} for layer in range(6)])
     expect(page.get_by_test_id("hide-wider")).to_have_count(0)
+    page.get_by_test_id("show-again").click()
+    wait_for_run(page, "!run.interventions")
+    expect(page.get_by_test_id("show-again")).to_have_count(0)
+    page.get_by_test_id("edit-redo").click()
+    assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == without(both[:1])
     # One Undo takes back every edit, wherever it was made.
     page.get_by_test_id("switch-causal").click()
     wait_for_run(page, "run.masks?.causal === false")

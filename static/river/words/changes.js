@@ -23,7 +23,7 @@ const ROUNDING = 1e-5;
 export function changeWords(facts, predicts, head = null) {
   const { masks, knockouts, fall, isEnd } = facts;
   const cut = knockouts.length ? whichWords(facts) : [];
-  if (!masks) return [...cut, ...fallWords(facts, predicts), ...widerWords(facts)];
+  if (!masks) return [...cut, ...fallWords(facts, predicts), ...nextWords(facts)];
   const inHead = head && isRead(masks) && hereWords(facts, masks, head);
   if (inHead && !isEnd) return [...othersWords(masks), ...cut, ...inHead, ...answerWords(facts), ...backWords(masks)];
   const words = [...maskWords(facts, masks), ...cut];
@@ -156,13 +156,19 @@ function answerWords({ fall, answers: [first] }) {
 
 // What knockouts did.
 
-/** The button that hides in more of the model what is hidden in one head or in one layer. @param {Facts} facts @returns {Words} */
-function widerWords(facts) {
-  const edges = wider(facts);
-  if (!edges.length) return [];
-  const [{ layer, head }] = facts.knockouts;
+/** Buttons: one hides in more of the model what is hidden in one head or in one layer, one shows it again. @param {Facts} facts @returns {Words} */
+function nextWords(facts) {
+  const [first] = facts.knockouts;
+  if (!first) return [];
+  const { layer, head } = first;
   const text = head === undefined ? t("say.hide_in_all_layers") : t("say.hide_in_all_heads", { layer });
-  return [" ", edit("hide-wider", text, { hides: "wider" })];
+  const places = new Set(facts.knockouts.map(({ attention, query, key }) => `${attention} ${query} ${key}`));
+  const again = t(places.size > 1 ? "say.show_all_again" : "say.show_again");
+  return [
+    ...(wider(facts).length ? [" ", edit("hide-wider", text, { hides: "wider" })] : []),
+    " ",
+    edit("show-again", again, { puts: "edges" }),
+  ];
 }
 
 /** The edges that hide it there instead; [] if nothing is wider. @param {Facts} facts @returns {Edge[]} */
