@@ -78,7 +78,7 @@ function buildRiverParts(root, say) {
   const which = h(
     "button",
     { class: "btn opens-drawer", type: "button", dataset: { testid: "river-which" } },
-    t("river.which"),
+    t("rank.title"),
   );
   const foot = h("div", { class: "foot" }, watch, moment, scrub, choice, legend, measure, which);
   replace(say, says, previewed, restore);

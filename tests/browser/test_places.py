@@ -6,13 +6,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlencode
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import expect
 
 from chumoku.model.attribution.effects import Effects
-from chumoku.model.attribution.knockouts import HeadPart, parts_of
+from chumoku.model.attribution.knockouts import FfnPart, HeadPart, parts_of
 from chumoku.model.attribution.logit_attribution import contributions
+from chumoku.model.attribution.path_patching import PathPatching, Receiver, path_taps, writers_to
 from chumoku.model.attribution.rollout import Edge
 from chumoku.model.attribution.vocabulary import head_vocabulary
 from chumoku.model.trace import trace
@@ -30,6 +32,8 @@ from tests.browser.helpers import (
 from tests.browser.shared_page import visit
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.sync_api import Locator, Page
 
 TEXTS = {
@@ -38,6 +42,7 @@ TEXTS = {
     "encoder-decoder": "She sold her car yesterday.",
 }
 PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+SVG = "{http://www.w3.org/2000/svg}"
 SCREEN = {"width": 1440, "height": 900}
 LAPTOP = {"width": 1280, "height": 720}
 PHONE = {"width": 390, "height": 844}
@@ -312,6 +317,56 @@ def test_another_sentence_is_patched_into_this_one(open_page: "Callable[..., Pag
     page_errors.clear()  # the browser reports the 4xx
 
 
+def test_a_researcher_walks_from_the_question_to_a_saved_figure(
+    open_page: "Callable[..., Page]", tmp_path: "Path"
+) -> None:
+    """Which head writes the repeated noun, whether that is causal, and what feeds the head: in the page alone. The
+    numbers are those of the model's own path patching, and the figure can stand without the page."""
+    text, other = TEXTS["decoder-only"], TEXTS["decoder-only"].replace("car", "ball")
+    page = open_page(viewport=SCREEN)
+    opened(page, "model")
+    page.get_by_test_id("river-which").click()
+    rows = page.get_by_test_id("rank-row")
+    expect(rows).to_have_count(5)
+    expect(page.get_by_test_id("rank-progress")).to_be_hidden()
+    layer, head = (int(rows.first.get_attribute(f"data-{name}") or 0) for name in ("layer", "head"))
+    rows.first.click()
+    expect(page.locator(".crumbs")).to_contain_text(f"Head {head}")
+    say = page.locator(".say").first
+    say.get_by_role("button", name="Hide car in this head").click()
+    expect(say).to_contain_text("car falls from")
+    expect(page.get_by_test_id("rank-edited")).to_contain_text("red₂ ↛ car")
+    page.get_by_test_id("edit-undo").click()
+    expect(page.get_by_test_id("rank-edited")).to_be_hidden()
+    page.get_by_test_id("close-drawer").click()
+    page.get_by_test_id("feeds-v").click()
+    expect(page.get_by_test_id("patch-text")).to_have_value(other)
+    paths = page.get_by_test_id("path-row")
+    expect(paths.first).to_be_visible()
+    expect(page.get_by_test_id("rank-progress")).to_be_hidden()
+    model = loaded("decoder-only")
+    car, ball = (model.tokenizer.encode(f"a {word}")[-1] for word in ("car", "ball"))
+    source = trace(model, model.tokenizer.encode(other), [*path_taps(model.description), "logits"])
+    to = Receiver("self", layer, head, "v")
+    patching = PathPatching(model, model.tokenizer.encode(text), source, car, ball, to=to)
+    effects = patching.patch(writers_to(model.description, to))
+    most = max(effects, key=lambda one: abs(one.moved))
+    assert isinstance(most.part, FfnPart)
+    expect(paths.first).to_contain_text(f"the FFN of layer {most.part.layer}")
+    expect(paths.first).to_contain_text(f"{most.moved:+.3f}")
+    with page.expect_download() as download:
+        page.locator("[data-panel=rank] .rank-head").get_by_test_id("save-svg").locator("visible=true").click()
+    download.value.save_as(tmp_path / "figure.svg")
+    figure = ElementTree.parse(tmp_path / "figure.svg").getroot()
+    drawn_words = " ".join(node.text or "" for node in figure.iter(f"{SVG}text"))
+    said = figure.findtext(f"{SVG}desc") or ""
+    for words in (text, "stories-gpt", f"v of head {layer}·{head}", f"{most.moved:+.3f}"):
+        assert words in drawn_words, drawn_words
+    sides = patching.sides
+    for words in (other, f"{sides.base:+.2f} here", "0: as here, 1: as there", "rank.path=v", "text=Tom+lost"):
+        assert words in said, said
+
+
 def test_the_head_that_the_answer_needs_most_is_found(open_page: "Callable[..., Page]") -> None:
     """By its name in the menu: what each head does is measured while the drawer is open, once for each run."""
     page = open_page(viewport=LAPTOP)
@@ -320,7 +375,7 @@ def test_the_head_that_the_answer_needs_most_is_found(open_page: "Callable[..., 
     opened(page, "model")
     open_tools(page)
     assert not asked
-    page.get_by_role("button", name="Rank heads").click()
+    page.get_by_test_id("tool-rank").click()
     rows = page.get_by_test_id("rank-row")
     expect(rows).to_have_count(5)
     model = loaded("decoder-only")

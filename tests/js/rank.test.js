@@ -7,8 +7,9 @@ import { effectMaps, mostNeeded } from "../../static/model/ablations.js";
 import { otherSentence } from "../../static/model/by_hand.js";
 import { t } from "../../static/ui/i18n.js";
 import { byPosition, mapOf, strongestIn } from "../../static/views/rank/direct.js";
-import { createRanking, effectWords } from "../../static/views/rank/effects.js";
+import { createRanking, effectWords, strongestFfn } from "../../static/views/rank/effects.js";
 import { keysFound, saidOf } from "../../static/views/rank/keys.js";
+import { mostAfter, tonesOf } from "../../static/views/rank/map.js";
 import { mapOfPatches, patchKinds, preferSame } from "../../static/views/rank/patch.js";
 import { pathsOf, receiverName, strongestPaths } from "../../static/views/rank/paths.js";
 import { testWith } from "./words.js";
@@ -66,9 +67,9 @@ test("a map has a row for each layer, a column for each head, and the FFNs of it
 });
 
 test("what a head does is said with both probabilities", () => {
-  assert.equal(said(decoder, head(1, 0, -1.1, 1)), "Without head 1·0, car falls from 90\u202f% to 30\u202f%");
-  assert.equal(said(decoder, head(1, 0, 0.05, 1)), "Without head 1·0, car rises from 90\u202f% to 95\u202f%");
-  assert.equal(said(decoder, head(1, 0, -1e-4, 1)), "Without head 1·0, car stays at 90\u202f%");
+  assert.equal(said(decoder, head(1, 0, -1.1, 1)), "Without head 1·0, car falls from 90.0\u202f% to 30.0\u202f%");
+  assert.equal(said(decoder, head(1, 0, 0.05, 1)), "Without head 1·0, car rises from 90.0\u202f% to 94.6\u202f%");
+  assert.equal(said(decoder, head(1, 0, -1e-4, 1)), "Without head 1·0, car stays at 90.0\u202f%");
   assert.match(said(translator, head(1, 0, -1.1, 1, "cross")), /^Without cross-attention head 1·0, car falls/);
   assert.match(said(translator, { ...FFN, stack: "encoder" }), /^Without the encoder’s FFN of layer 1, car falls/);
 });
@@ -227,4 +228,20 @@ test("the head with the largest term is chosen first, although an FFN writes mor
 test("whether two sentences favour the same answer is seen in the signs of their logit differences", () => {
   assert.ok(preferSame({ difference: 3.17, source_difference: 2.92 }));
   assert.ok(!preferSame({ difference: 4.93, source_difference: -7.42 }));
+});
+
+test("FFNs have colours of their own: their strongest has the strongest, and heads keep their scale", () => {
+  const [values, scale] = [Float32Array.from([-0.05, 0.01, -8, 0.02, 0.09, -2]), { min: -0.05, max: 0.05 }];
+  const tones = [...tonesOf(values, 3, 2, /** @type {any} */ (scale))].map((tone) => Number(tone.toFixed(4)));
+  assert.deepEqual(tones, [-0.05, 0.01, -0.05, 0.02, 0.05, -0.0125]);
+  assert.equal(mostAfter(values, 3, 2), -8);
+  assert.equal(mostAfter(values, 3, 3), 0);
+  assert.deepEqual([...tonesOf(Float32Array.from([1, 0]), 2, 1, /** @type {any} */ ({ min: -1, max: 1 }))], [1, 0]);
+});
+
+test("the FFN that does most is named, whichever its sign; heads are not it", () => {
+  const found = [head(0, 0, -99, 99), { ...FFN, layer: 0, delta: 10 }, FFN];
+  assert.equal(strongestFfn(found, "delta")?.layer, 0);
+  assert.equal(strongestFfn(found, "kl")?.layer, 0);
+  assert.equal(strongestFfn([head(0, 0, -9, 9)], "delta"), null);
 });

@@ -15,7 +15,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { className } from "../../ui/token_text.js";
 import { namesIn } from "../query_key.js";
 import { answerPlace, ffnName, headName, opening } from "./effects.js";
-import { blocksOf, buildBlock } from "./map.js";
+import { blocksOf, buildBlock, mostAfter, tonesOf } from "./map.js";
 
 /**
  * @import { Scale } from "../../chart/matrix/scale.js"
@@ -145,7 +145,9 @@ function drawMaps(parts, found, trace, state, actions) {
   // An FFN often writes more than all heads together: the colours are for the heads.
   const heads = found.terms.filter(({ part }) => part === "head").map(({ value }) => value);
   const scale = signedScale(Float32Array.from(heads), "signed", PALE);
-  replace(parts.legend, scaleLegend(scale, { number: (value) => number(value, 2) }), " ", t("direct.legend"));
+  const ffns = Float32Array.from(found.terms.filter(({ part }) => part === "ffn").map(({ value }) => value));
+  const own = ffns.length ? ` · ${t("rank.ffn_scale", { most: signed(mostAfter(ffns, 1, 0), 2) })}` : "";
+  replace(parts.legend, scaleLegend(scale, { number: (value) => number(value, 2) }), " ", t("direct.legend"), own);
   const names = attentions.flatMap(({ id }) => [id, `${id} keys`]);
   const blocks = blocksOf(parts.blocks, names, buildBlock, (all) => {
     replace(parts.maps, ...all.filter((_, i) => i % 2 === 0));
@@ -246,7 +248,7 @@ function drawTerms(
   const cell = (/** @type {number} */ r, /** @type {number} */ c) => words(r, c, signed(values[r * shape[1] + c], 3));
   drawMatrix(block.place, {
     ...{ id, values, shape, scale, edges, onOpen, forbidden, wide: true, tall: true, numbers: true },
-    tones: values.map((value) => Math.min(scale.max, Math.max(scale.min, value))),
+    tones: tonesOf(values, shape[1], edges?.col ?? shape[1], scale),
     title: plainText([t("direct.title"), " · ", block.title.textContent ?? ""]),
     about,
     label: `${block.title.textContent}. ${label}`,

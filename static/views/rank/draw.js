@@ -11,19 +11,21 @@ import { effectMaps, mostNeeded } from "../../model/ablations.js";
 import { can, hasVocabulary, splitsLogits } from "../../model/description.js";
 import { segment } from "../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
-import { errorText, number, signed } from "../../ui/format.js";
+import { errorText, number } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { buildDirect, drawDirect } from "./direct.js";
 import {
   createRanking,
+  drawEdited,
+  effectFigures,
   effectPhrase,
   figureAbout,
   headName,
   measuredAnswer,
-  opening,
-  shortSwitch,
-  switchWords,
-  turn,
+  measuredText,
+  rankedRow,
+  signedBy,
+  strongestFfn,
 } from "./effects.js";
 import { buildKeys, drawKeys, keysRequest } from "./keys.js";
 import { blocksOf, buildEffectMap, drawEffectMap } from "./map.js";
@@ -69,14 +71,18 @@ const elementsOf = perRoot((root) => {
   const title = h("h1", null);
   const bar = h("div", { class: "bar" }, title, progress, h("span", { class: "grow" }), bars, by.box, shows.box);
   const [about, legend] = [h("p", { class: "rank-about dim" }), h("p", { class: "rank-legend dim" })];
+  const [edited, more] = [
+    h("p", { class: "rank-edited", dataset: { testid: "rank-edited" } }),
+    h("p", { class: "dim" }),
+  ];
   const [said, list] = [h("h2", null), h("ol", { class: "rank-rows" })];
   const maps = h("div", { class: "rank-maps" });
   const save = h("span", { class: "save-buttons" });
-  const needs = h("section", { class: "rank-needs" }, h("div", { class: "rank-head" }, said, save), list);
+  const needs = h("section", { class: "rank-needs" }, h("div", { class: "rank-head" }, said, save), list, more, about);
   const blocks = /** @type {Map<string, ReturnType<typeof buildEffectMap>>} */ (new Map());
   const heads = {
-    ...{ element: h("div", null, about, h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps))) },
-    ...{ about, legend, said, save, list, maps, blocks, opened: "" },
+    ...{ element: h("div", null, edited, h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps))) },
+    ...{ about, edited, more, legend, said, save, list, maps, blocks, opened: "" },
     read: () => /** @type {Picture|null} */ (null),
   };
   save.append(...saveButtons(() => heads.read()));
@@ -220,6 +226,7 @@ function drawFound(parts, trace, state, actions, measured) {
   const answer = start && h("b", null, measuredAnswer(start));
   replace(heads.about, ...(answer ? phrase(`rank.about_${by}`, { answer }) : [t("rank.about")]));
   drawNeeds(heads, { by, start, found, done, error, pad: measured === null }, trace, actions);
+  drawEdited(heads.edited, trace, state);
   // An FFN often does more than all heads together: the colours are for the heads.
   const values = Float32Array.from(
     found.filter(({ kind }) => kind === "head"),
@@ -228,8 +235,10 @@ function drawFound(parts, trace, state, actions, measured) {
   const scale = by === "kl" ? sizeScale(values) : signedScale(values, "signed", PALE);
   heads.legend.hidden = heads.maps.hidden = !found.length;
   if (!found.length || !start) return;
+  const ffn = strongestFfn(found, by);
+  const own = ffn ? ` · ${t("rank.ffn_scale", { most: signedBy(ffn[by], by, 2) })}` : "";
   const words = t(`rank.legend_${by}`);
-  replace(heads.legend, scaleLegend(scale, { number: (value) => number(value, 2) }), " ", words);
+  replace(heads.legend, scaleLegend(scale, { number: (value) => number(value, 2) }), " ", words, own);
   const maps = effectMaps(trace.model, found);
   const names = maps.map(({ attention }) => attention);
   const blocks = blocksOf(heads.blocks, names, buildEffectMap, (all) => replace(heads.maps, ...all));
@@ -249,59 +258,29 @@ function drawNeeds(parts, { by, start, found, done, error, pad }, trace, actions
   if (error) setText(said, errorText(/** @type {any} */ (error)));
   else if (pad) setText(said, t("rank.pad"));
   else if (!answer) setText(said, t("rank.begins"));
-  else replace(said, h("span", null, phrase(done && !heads.length ? "rank.none" : `rank.needs_${by}`, { answer })));
+  else if (!heads.length) replace(said, h("span", null, done ? phrase("rank.none", { answer }) : t("rank.begins")));
+  else replace(said, h("span", null, phrase(`rank.most_${by}`, { answer, head: headName(trace.model, heads[0]) })));
   const most = heads.length ? Math.abs(heads[0][by]) : 1;
   const rows = heads.map((one) =>
-    rowOf(one, { by, most, start: /** @type {AblationStart} */ (start) }, trace, actions),
+    rankedRow(one, { by, most, start: /** @type {AblationStart} */ (start) }, trace, actions),
   );
   keepingFocus(list, () => replace(list, ...rows));
+  const ffn = start && strongestFfn(found, by);
+  const stronger = ffn && heads.length > 0 && Math.abs(ffn[by]) > Math.abs(heads[0][by]);
+  replace(
+    parts.more,
+    ...(stronger
+      ? [effectPhrase(trace.model, ffn, start), ` (${effectFigures(ffn)[by === "kl" ? 1 : 0]}).`].flat()
+      : []),
+  );
   update(parts.save, { hidden: !heads.length });
   parts.read = () => start && rankingOf(heads, by, start, trace);
 }
 
 /** The heads that are named, as a picture that can be saved. @param {(Ablation & {kind: "head"})[]} heads @param {Measure} by @param {AblationStart} start @param {ModelTrace} trace */
 function rankingOf(heads, by, start, trace) {
-  const rows = heads.map((one) => ({ name: headName(trace.model, one), value: one[by], text: figureOf(one, by) }));
+  const rows = heads.map((one) => ({ name: headName(trace.model, one), value: one[by], text: measuredText(one, by) }));
   const columns = { of: t("rank.figure_part"), what: t(`rank.figure_by_${by}`) };
   const title = t(`rank.needs_${by}`, { answer: measuredAnswer(start) });
   return rankingPicture({ id: `rank-${by}`, title, about: figureAbout(by, start, trace), ...columns, rows });
-}
-
-/** @param {Ablation} one @param {Measure} by */
-const figureOf = (one, by) => (by === "kl" ? number(one.kl, 3) : signed(one.delta, 3));
-
-/** @param {Ablation & {kind: "head"}} one @param {{by: Measure, most: number, start: AblationStart}} of @param {ModelTrace} trace @param {Actions} actions */
-function rowOf(one, { by, most, start }, { model }, actions) {
-  const share = `${(Math.abs(one[by]) / most) * 100}%`;
-  const bar = h("span", { class: by === "kl" ? null : "down", style: { width: share } });
-  const { attention, layer, head } = one;
-  const data = { attention, layer, head };
-  const open = h(
-    "button",
-    {
-      class: "rank-row",
-      type: "button",
-      title: t("rank.open", { part: headName(model, one) }),
-      dataset: {
-        testid: "rank-row",
-        ...data,
-        delta: one.delta,
-        kl: one.kl,
-        focus: `open ${attention} ${layer} ${head}`,
-      },
-      on: { click: () => actions.set(opening(one, actions.get())) },
-    },
-    h("span", null, effectPhrase(model, one, start)),
-    h("span", { class: "track", "aria-hidden": true }, bar),
-    h("span", { class: "mono" }, figureOf(one, by)),
-  );
-  const off = h("button", {
-    class: "btn",
-    type: "button",
-    "aria-label": switchWords(model, one, actions.get()),
-    dataset: { testid: "rank-row-off", ...data, focus: `off ${attention} ${layer} ${head}` },
-    on: { click: () => turn(one, model, actions) },
-  });
-  off.append(shortSwitch(model, one, actions.get()));
-  return h("li", null, open, off);
 }

@@ -3,13 +3,14 @@
 import { retrying } from "../../data/ask.js";
 import { editing, withChanges } from "../../model/compare/runs.js";
 import { attentionOf, attentionsOf, showsMeans } from "../../model/description.js";
-import { headKey, headsOff, headToggled } from "../../model/edits.js";
+import { groupsOf, headKey, headsOff, headToggled } from "../../model/edits.js";
 import { labelName, tokenLabel } from "../../model/labels.js";
-import { h } from "../../ui/dom.js";
-import { briefPercent, number, signed } from "../../ui/format.js";
+import { h, replace } from "../../ui/dom.js";
+import { briefPercent, number, percent, signed } from "../../ui/format.js";
 import { attentionWords, headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { className, predictionPlace } from "../../ui/token_text.js";
+import { groupWords } from "../edits.js";
 import { placeOf } from "../places.js";
 
 /**
@@ -116,7 +117,7 @@ export const measuredAnswer = ({ answer, classes, tokens }) =>
 
 /** @param {Model} model @param {Part} one @param {AblationStart} start */
 function effectOf(model, one, start) {
-  const [before, after] = [briefPercent(start.p), briefPercent(one.p)];
+  const [before, after] = [percent(start.p), percent(one.p)]; // heads of close effects differ in the first decimal
   const key = before === after ? "stays" : one.delta < 0 ? "falls" : "rises";
   return { key: `rank.${key}`, vars: { part: nameOf(model, one), answer: measuredAnswer(start), before, after } };
 }
@@ -138,6 +139,29 @@ export const effectFigures = (one) => [
   t("rank.delta", { delta: signed(one.delta, 3) }),
   t("rank.kl", { kl: number(one.kl, 3) }),
 ];
+
+/** The FFN that does most; null: there is none. @param {Ablation[]} found @param {By} by */
+export const strongestFfn = (found, by) =>
+  found
+    .filter((one) => one.kind === "ffn")
+    .reduce(
+      (most, one) => (most === null || Math.abs(one[by]) > Math.abs(most[by]) ? one : most),
+      /** @type {Part & {kind: "ffn"}|null} */ (null),
+    );
+
+/** @param {Ablation} one @param {By} by */
+export const measuredText = (one, by) => signedBy(one[by], by, 3);
+
+/** A KL has no sign. @param {number} value @param {By} by @param {number} digits */
+export const signedBy = (value, by, digits) => (by === "kl" ? number : signed)(value, digits);
+
+/** What is measured with the reader's edits says so. @param {HTMLElement} root @param {ModelTrace} trace @param {State} state */
+export function drawEdited(root, trace, state) {
+  const edits = groupsOf(state, trace.model).filter(({ on }) => on);
+  root.hidden = !edits.length;
+  const words = edits.flatMap((group, i) => [i ? ", " : "", ...groupWords(group, trace, trace.model)]);
+  replace(root, ...phrase("rank.with_edits", { edits: h("b", null, words) }));
+}
 
 /** What the numbers of a saved ranking are. @param {By} by @param {AblationStart} start @param {ModelTrace} trace */
 export const figureAbout = (by, start, trace) =>
@@ -177,3 +201,39 @@ export function turn(head, model, actions) {
 /** @param {State["interventions"]} interventions @param {Head} head @param {Model} model */
 export const isOff = (interventions, head, model) =>
   headsOff(interventions, attentionsOf(model)).some((one) => headKey(one) === headKey(head));
+
+/** A head that the answer needs: opened by a click, switched off by its button. @param {Ablation & {kind: "head"}} one @param {{by: By, most: number, start: AblationStart}} of @param {ModelTrace} trace @param {Actions} actions */
+export function rankedRow(one, { by, most, start }, { model }, actions) {
+  const share = `${(Math.abs(one[by]) / most) * 100}%`;
+  const bar = h("span", { class: by === "kl" ? null : "down", style: { width: share } });
+  const { attention, layer, head } = one;
+  const data = { attention, layer, head };
+  const open = h(
+    "button",
+    {
+      class: "rank-row",
+      type: "button",
+      title: t("rank.open", { part: headName(model, one) }),
+      dataset: {
+        testid: "rank-row",
+        ...data,
+        delta: one.delta,
+        kl: one.kl,
+        focus: `open ${attention} ${layer} ${head}`,
+      },
+      on: { click: () => actions.set(opening(one, actions.get())) },
+    },
+    h("span", null, effectPhrase(model, one, start)),
+    h("span", { class: "track", "aria-hidden": true }, bar),
+    h("span", { class: "mono" }, measuredText(one, by)),
+  );
+  const off = h("button", {
+    class: "btn",
+    type: "button",
+    "aria-label": switchWords(model, one, actions.get()),
+    dataset: { testid: "rank-row-off", ...data, focus: `off ${attention} ${layer} ${head}` },
+    on: { click: () => turn(one, model, actions) },
+  });
+  off.append(shortSwitch(model, one, actions.get()));
+  return h("li", null, open, off);
+}

@@ -56,6 +56,23 @@ export function blocksOf(blocks, names, build, put) {
   return [...blocks.values()];
 }
 
+/**
+ * What is coloured: heads by their scale; the FFNs in the columns after them, which often do more than all heads together, by one of
+ * their own, so that their strongest has the strongest colour.
+ * @param {Float32Array} values @param {number} cols @param {number} heads @param {Scale} scale
+ */
+export function tonesOf(values, cols, heads, { min, max }) {
+  const most = mostAfter(values, cols, heads);
+  const end = Math.max(Math.abs(min), Math.abs(max));
+  const tone = (/** @type {number} */ value, /** @type {number} */ i) =>
+    i % cols < heads ? Math.min(max, Math.max(min, value)) : most && (value / Math.abs(most)) * end;
+  return values.map(tone);
+}
+
+/** The value of the strongest FFN; 0: there is none. @param {Float32Array} values @param {number} cols @param {number} heads */
+export const mostAfter = (values, cols, heads) =>
+  values.reduce((most, value, i) => (i % cols >= heads && Math.abs(value) > Math.abs(most) ? value : most), 0);
+
 /** A block with what can be done with its chosen cell. */
 export function buildEffectMap() {
   const block = buildBlock();
@@ -94,7 +111,7 @@ export function drawEffectMap(block, map, of, trace, state, actions) {
     about: figureAbout(by, start, trace),
     label: `${title}. ${t("rank.label", { rows: shape[0], cols: n_head })}`,
     values,
-    tones: values.map((value) => Math.min(scale.max, Math.max(scale.min, value))),
+    tones: tonesOf(values, shape[1], n_head, scale),
     shape,
     forbidden: hatched.some(Boolean) ? Uint8Array.from(hatched, Number) : null,
     onHatching: map.parts.includes(undefined) ? undefined : { text: t("rank.off_mark"), ink: cssColour("--ink-2") },

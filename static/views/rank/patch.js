@@ -52,7 +52,7 @@ export function buildPatch() {
     stop,
   );
   const [paths, byHand] = [buildPaths(), buildByHand()];
-  const element = h("section", null, tools, paths.element, byHand.element, said, about, legend, maps, paths.shown);
+  const element = h("section", null, tools, paths.element, byHand.element, said, legend, maps, about, paths.shown);
   const blocks = /** @type {Map<string, Block>} */ (new Map());
   return { element, input, offer, stop, paths, byHand, said, about, legend, maps, blocks, stopped: "" };
 }

@@ -129,7 +129,7 @@ export function draw(root, trace, state, actions) {
   drawWeightCard(parts.card, trace, state, { scoring, terms, query, key, part, length, lit });
   for (const [name, { item }] of Object.entries(parts.steps))
     item.classList.toggle("lit", LIT[step]?.includes(name) ?? false);
-  drawFeeds(root, trace, state, actions);
+  drawFeeds(parts.card, trace, state, actions);
 }
 
 /** @type {Partial<Record<StepName, string>> & {weights: string}} */
