@@ -365,18 +365,47 @@ def test_the_line_over_the_text_and_what_a_token_could_have_been(
     )
     assert [surprise for surprise, _ in drawn] == pytest.approx([min(1, one / 10) for one in bits], abs=1e-4)
     assert [entropy for _, entropy in drawn] == pytest.approx([row.entropy_bits / 10 for row in rows[:-1]], abs=1e-4)
-    said = (
-        f"{bits[at - 1]:.1f} bits of surprise. Before it the model was unsure by {rows[at - 1].entropy_bits:.1f} bits."
-    )
-    expect(card).to_contain_text(said)
+    expect(card).to_contain_text(f"surprise {bits[at - 1]:.1f} bits")
+    expect(card).to_contain_text(f"entropy {rows[at - 1].entropy_bits:.1f} bits")
+    expect(card.get_by_role("button")).to_have_count(0)  # of a typed word it only tells
     likely = rows[at - 1].before.argsort(descending=True)[:5].tolist()
     shown = card.locator(".text").all_inner_texts()
-    assert [one.strip(" ·") for one in shown[:5]] == [checkpoint.tokenizer.decode([one]).strip() for one in likely]
+    assert [one.strip("“”") for one in shown[:5]] == [checkpoint.tokenizer.decode([one]).strip() for one in likely]
     page.mouse.down()  # dragged over the text, the pointer chooses row after row
     page.get_by_test_id("token").nth(at + 2).hover()
     page.mouse.up()
     expect(card).to_be_hidden()
     expect(page.get_by_test_id("token").nth(at + 2)).to_have_class(re.compile(r"\bq\b"))
+
+
+def test_a_click_on_a_written_word_offers_others_in_its_place(page: "Page", text: str, prompt: list[int]) -> None:
+    show(page, text)
+    for n in (1, 2, 3):
+        press(page, "step", len(prompt) + n)
+    ids = ids_of(page)
+    at = len(prompt) + 1
+    word, card = page.get_by_test_id("token").nth(at), page.get_by_test_id("could-be")
+    offered = card.get_by_test_id("could-take")
+    word.hover()
+    expect(card).to_contain_text("Click the word to take another.")
+    word.click()
+    expect(word).to_have_class(re.compile(r"\bq\b"))  # its row is chosen, as ever
+    expect(offered.first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    page.keyboard.press("Enter")
+    expect(offered.first).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    expect(offered.first).to_be_focused()
+    other = int(offered.first.get_attribute("data-id"))
+    assert other != ids[at]
+    page.keyboard.press("Enter")
+    settled(page, at + 1)
+    assert ids_of(page) == [*ids[:at], other]
+    expect(card).to_be_hidden()
+    expect(word).to_be_focused()
+    for kept in (ids, [*ids[:at], other]):
+        expect(node(page, kept)).to_have_count(1)  # both texts are in the tree
 
 
 def test_beams_go_on_from_the_text(page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]) -> None:

@@ -1,26 +1,23 @@
 /**
- * Over the text a thin line: how surprising each token was, and how unsure the model. A token that is pointed at or focused
- * says what else it could have been; a pointer that is dragged over the text goes through its rows.
+ * What else a token could have been: of one that is pointed at or focused; of a written one that is clicked, each can be taken in
+ * its place. Meanwhile a thin line over the text shows how surprising each token was, and how unsure the model. A pointer that
+ * is dragged over the text goes through its rows.
  */
 
 import { keyOf, requestOf } from "../../data/request.js";
 import { isTrained } from "../../model/compare/runs.js";
 import { predictsTokens } from "../../model/description.js";
-import { writingSide } from "../../model/written.js";
-import { h, newId, replace, update } from "../../ui/dom.js";
-import { briefPercent, number } from "../../ui/format.js";
-import { phrase, t } from "../../ui/i18n.js";
-import { namedToken, tokenText } from "../../ui/token_text.js";
+import { taken, writingSide } from "../../model/written.js";
 import { writerOf } from "../../views/generation/player.js";
+import { choosesWritten } from "../../views/places.js";
+import { createCard, surpriseBits } from "./could_be.js";
 
 /**
  * @import { ModelTrace, Prediction } from "../../data/model_trace.js"
- * @import { Token } from "../../model/labels.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../../views/view.js"
+ * @import { Known } from "./could_be.js"
  */
-
-/** @typedef {{p: number, bits: number, others: Prediction["candidates"]}} Known  of a token: its probability, the entropy before it, and the most likely there */
 
 /** The bits of the line's top: one in a thousand. */
 const TOP = 10;
@@ -29,9 +26,6 @@ const [RESTS, STAYS] = [150, 600];
 /** The most rows of one question, and the most tokens that are kept. */
 const [MOST_ROWS, KEPT] = [512, 4096];
 const SHOWN = 5;
-
-/** −log₂ p. @param {number} p */
-const surpriseBits = (p) => (p > 0 ? -Math.log2(p) : Infinity);
 
 /** The run without its text: what is known of a token is known under it alone. @param {State} state @param {any} model */
 function runKey(state, model) {
@@ -63,13 +57,15 @@ function createKnown() {
  */
 export function createSurprise(root, actions, name, choose, isPointed) {
   const known = createKnown();
-  const { session, onChange } = writerOf(actions);
+  const { session, player, onChange } = writerOf(actions);
   /** @type {{trace: ModelTrace, state: State, buttons: HTMLElement[]}|null} */
   let now = null;
   const heard = new WeakSet();
   let first = true;
-  const card = createCard(root);
-  const pointed = createPointed(root, (index) => show(index), choose);
+  const card = createCard(root, () => unpin(false));
+  /** The token whose card stays, and the ids up to it. @type {{index: number, text: string}|null} */
+  let pinned = null;
+  const pointed = createPointed(root, (index) => !pinned && show(index), choose, pin);
   if (isPointed) pointed.now();
 
   /** Of the steps that drew the last tokens of the text. @param {number} [from]  as many tokens are not asked about */
@@ -93,8 +89,42 @@ export function createSurprise(root, actions, name, choose, isPointed) {
     const { tokens, real } = /** @type {NonNullable<ModelTrace["written"]>} */ (trace.written);
     const ids = tokens.slice(real.start, real.end).map(({ id }) => id);
     const run = runKey(state, trace.model);
-    const of = (/** @type {number} */ index) => known.of(run, ids.slice(0, index - real.start + 1));
-    return { trace, state, tokens, real, ids, run, of };
+    const upTo = (/** @type {number} */ index) => ids.slice(0, index - real.start + 1);
+    const of = (/** @type {number} */ index) => known.of(run, upTo(index));
+    return { trace, state, tokens, real, ids, run, of, upTo };
+  }
+
+  /** Whether a click on the token offers others: where its row stands for what it writes, the chips beside Step do. @param {number} index */
+  function isOffered(index) {
+    if (!now?.buttons[index].matches(".gen")) return false;
+    const { file, lesson } = now.state;
+    return file === null && lesson === null && !choosesWritten(now.state, now.trace.model);
+  }
+
+  /** The card stays until another place is clicked. @param {number} index */
+  function pin(index) {
+    const all = about();
+    const again = pinned?.index === index;
+    unpin(false);
+    if (again || !all || !isOffered(index)) return;
+    pinned = { index, text: all.upTo(index).join(".") };
+    show(index);
+  }
+
+  /** @param {boolean} [focuses]  whether the focus goes back to its token */
+  function unpin(focuses = true) {
+    const of = pinned?.index;
+    pinned = null;
+    card.hide();
+    if (focuses && of !== undefined) now?.buttons[of]?.focus();
+  }
+
+  /** Another token in the place of one: the text ends with it, and what stood there is kept in the tree. @param {number} index @param {number} id */
+  function take(index, id) {
+    if (!now) return;
+    unpin();
+    player.pause();
+    actions.set(taken(now.trace, actions.get(), index - 1, id));
   }
 
   /** @param {number|null} index  of a token; null: none is pointed at */
@@ -102,11 +132,17 @@ export function createSurprise(root, actions, name, choose, isPointed) {
     const all = about();
     if (!all || index === null || index <= all.real.start || index >= all.real.end) return card.hide();
     const found = all.of(index);
-    if (found) return card.show(/** @type {any} */ (now).buttons[index], all.tokens[index], found);
+    const { buttons } = /** @type {NonNullable<typeof now>} */ (now);
+    if (found)
+      return card.show(buttons[index], all.tokens[index], found, {
+        offers: isOffered(index),
+        take: pinned && ((id) => take(index, id)),
+      });
     card.hide();
     // The tokens may still be those of the text, or of the model, before.
     if (all.state.file !== null || !isTrained(all.state) || all.trace.key !== keyOf(all.state)) return undefined;
-    ask(all).then(() => pointed.at() === index && about()?.of(index) && show(index)); // what is refused is not asked again
+    // What is refused is not asked again.
+    ask(all).then(() => (pinned ? pinned.index : pointed.at()) === index && about()?.of(index) && show(index));
     return undefined;
   }
 
@@ -138,8 +174,11 @@ export function createSurprise(root, actions, name, choose, isPointed) {
     if (first) hear(0); // the first steps brought this code
     first = false;
     if (!predictsTokens(trace.model)) return card.hide();
-    if (another) card.hide();
     draw();
+    if (!pinned) {
+      if (another) card.hide();
+    } else if (about()?.upTo(pinned.index).join(".") !== pinned.text) unpin(false);
+    else if (!card.isShown()) show(pinned.index); // its numbers are here, or can be asked for now
     return undefined;
   };
 }
@@ -147,9 +186,9 @@ export function createSurprise(root, actions, name, choose, isPointed) {
 /**
  * Which token the pointer or the focus is on, and dragging. Only a pointer that moves points: a token that the page puts under a
  * resting one (pointerover) is not asked about.
- * @param {HTMLElement} root @param {(index: number|null) => void} show @param {(index: number) => void} choose
+ * @param {HTMLElement} root @param {(index: number|null) => void} show @param {(index: number) => void} choose @param {(index: number) => void} pin
  */
-function createPointed(root, show, choose) {
+function createPointed(root, show, choose, pin) {
   let at = /** @type {number|null} */ (null);
   let dragged = /** @type {number|null} */ (null);
   let pressed = /** @type {number|null} */ (null); // a token that was clicked is about its row
@@ -179,6 +218,10 @@ function createPointed(root, show, choose) {
     point(pressed);
     dragged = pointerType !== "touch" && button === 0 ? indexOf(target) : null;
   });
+  root.addEventListener("click", ({ target, shiftKey, altKey }) => {
+    const index = indexOf(target);
+    if (index !== null && !shiftKey && !altKey) pin(index);
+  });
   root.addEventListener("pointermove", ({ target, pointerType, buttons }) => {
     const index = indexOf(target);
     if (pointerType !== "touch") point(index);
@@ -189,48 +232,3 @@ function createPointed(root, show, choose) {
   });
   return { at: () => at, now: () => point(indexOf(root.querySelector(".tok:hover"))) };
 }
-
-/** What a token could have been. @param {HTMLElement} root */
-function createCard(root) {
-  const id = newId("could-be");
-  const node = h("div", { class: "could-be", role: "tooltip", id, dataset: { testid: "could-be" } });
-  let of = /** @type {HTMLElement|null} */ (null);
-  const hide = () => {
-    node.remove();
-    if (of) update(of, { "aria-describedby": null });
-    of = null;
-  };
-  return {
-    hide,
-    /** @param {HTMLElement} button @param {Token} token @param {Known} known */
-    show(button, token, { p, bits, others }) {
-      hide();
-      of = button;
-      const vars = {
-        token: namedToken(token),
-        p: briefPercent(p),
-        bits: number(surpriseBits(p), 1),
-        unsure: number(bits, 1),
-      };
-      const rows = others.map((one) => rowOf(one, one.before, one.id === token.id));
-      const isThere = others.some((one) => one.id === token.id);
-      replace(node, h("p", null, phrase("surprise.said", vars)), rows, !isThere && rowOf(token, p, true));
-      root.append(node);
-      const { left, bottom } = button.getBoundingClientRect();
-      const room = document.documentElement.clientWidth - node.offsetWidth - 8;
-      Object.assign(node.style, { left: `${Math.max(8, Math.min(left, room))}px`, top: `${bottom + 6}px` });
-      update(button, { "aria-describedby": id });
-    },
-  };
-}
-
-/** @param {Parameters<typeof tokenText>[0]} token @param {number} p @param {boolean} chosen */
-const rowOf = (token, p, chosen) =>
-  h(
-    "div",
-    { class: chosen ? "is-there" : null },
-    h("span", { class: "text" }, tokenText(token)),
-    h("u", { "aria-hidden": true }, h("s", { style: { width: `${p * 100}%` } })),
-    h("span", null, briefPercent(p)),
-    chosen && h("span", { class: "sr-only" }, t("surprise.there")),
-  );
