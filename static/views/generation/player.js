@@ -6,8 +6,8 @@
 
 import { ApiError } from "../../data/api.js";
 import { retrying } from "../../data/ask.js";
-import { lazy } from "../../data/lazily.js";
 import { N_CANDIDATES, samplingOf, writingRequest } from "../../data/request.js";
+import { generationEvents } from "../../data/streams.js";
 import { memo } from "../../model/memo.js";
 import { followsQuery, goingOn, queryAt } from "../../model/written.js";
 import { sameValue as same } from "../../state/view_state.js";
@@ -53,8 +53,6 @@ function pause(milliseconds, signal) {
     signal.addEventListener("abort", stop, { once: true });
   });
 }
-
-const steps = lazy(() => import("./steps.js"));
 
 /** @typedef {"step"|"play"|"type"} Doing */
 
@@ -113,7 +111,6 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
       onChange();
     };
     try {
-      await steps.load();
       let isMore = await stream(goal, signal); // a server that never answered is reported at once
       while (isMore) isMore = await retrying(() => stream(goal, signal), { signal, tries: TRIES, onWait });
       if (!signal.aborted) finish({});
@@ -135,8 +132,7 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
     const count = goal - doneOf(path);
     if (count <= 0) return false;
     const left = new AbortController(); // the loop ended, for any reason
-    const { generationEvents: stepsOf } = /** @type {typeof import("./steps.js")} */ (steps.code);
-    const coming = stepsOf(
+    const coming = generationEvents(
       requestOf(path, get(), session.model(), count, player.typed ?? beginOf(path)),
       AbortSignal.any([signal, left.signal]),
     );
