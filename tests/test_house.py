@@ -6,7 +6,9 @@ import json
 import posixpath
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,16 +27,24 @@ def python_files(folder: str) -> list[Path]:
     return files
 
 
-def imports(path: Path) -> Iterator[str]:
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
+def imports(path: Path) -> list[str]:
     """Every module that a file imports, anywhere in it: absolute, and with each imported name appended."""
     package = ("chumoku", *path.relative_to(ROOT).parent.parts)
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    found: list[str] = []
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else ()
             module = ".".join([*above, *([node.module] if node.module else [])])
-            yield from (f"{module}.{alias.name}" for alias in node.names)
+            found += (f"{module}.{alias.name}" for alias in node.names)
+    return found
 
 
 def offences(folder: str, *forbidden: str, but: str | tuple[str, ...] = ()) -> list[str]:
@@ -154,16 +164,55 @@ def test_no_two_modules_define_a_class_of_the_same_name() -> None:
     """One name, one thing. `chumoku.Trace` is the notebook's public view of the model's."""
     modules: dict[str, list[str]] = {}
     for path in (*python_files("app"), *python_files("model")):
-        for node in ast.parse(path.read_text("utf-8")).body:
+        for node in parsed(path).body:
             if isinstance(node, ast.ClassDef):
                 modules.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert len(modules) > 200
     assert {name for name, where in modules.items() if len(where) > 1} == {"Trace"}
 
 
+def named_in(path: Path) -> Iterator[str]:
+    """Every name that a file uses, also as an attribute, in an import or in a short string such as `"app:create"`."""
+    for node in ast.walk(parsed(path)):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name):
+                yield name
+            case ast.ImportFrom():
+                yield from (alias.name for alias in node.names)
+            case ast.Constant(value=str(text)) if len(text) < 80:
+                yield from re.findall(r"\w+", text)
+
+
+def test_every_function_class_and_constant_is_used() -> None:
+    """By `app/` or `model/`: what only tests use is dead. A decorator may register what it decorates."""
+    files = [*python_files("app"), *python_files("model")]
+    used = Counter(name for file in files for name in named_in(file))
+    found = {
+        f"{file.relative_to(ROOT)}: {name}"
+        for file in files
+        for node in parsed(file).body
+        for name in defined_by(node)
+        if used[name] == 0 and name != "__all__"
+    }
+    assert len(used) > 5000
+    assert found == set()
+
+
+def defined_by(node: ast.stmt) -> list[str]:
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return [] if node.decorator_list else [node.name]
+        case ast.Assign(targets=targets):
+            return [target.id for target in targets if isinstance(target, ast.Name)]
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+    return []
+
+
 # --- JavaScript: data never draws, views never fetch --------------------------------------------------------
 
 
+@cache
 def javascript(folder: str) -> dict[str, str]:
     """The code of each module below a folder, without its comments."""
     files = sorted((ROOT / folder).rglob("*.js"))
@@ -192,9 +241,13 @@ LATER = r"""\bimport\s*\(\s*["'](\.[^"']+)["']"""
 
 def imported(pattern: str) -> dict[str, set[str]]:
     """What each module of the page imports: with itself (AT_ONCE), or when it is first needed (LATER)."""
+    return imports_of(pattern, javascript("static"))
+
+
+def imports_of(pattern: str, modules: dict[str, str]) -> dict[str, set[str]]:
     return {
         name: {posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) for path in re.findall(pattern, code)}
-        for name, code in javascript("static").items()
+        for name, code in modules.items()
     }
 
 
@@ -255,6 +308,57 @@ def test_no_two_modules_export_the_same_name() -> None:
     assert len(modules) > 500
     assert {name: where for name, where in modules.items() if len(where) > 1 and name != "draw"} == {}
     assert mentions("static", r"(?m)^export (?:\{|\*).*") == set(), "what a module exports is declared in it"
+
+
+def exports(code: str) -> set[str]:
+    """The names that a module exports; of `export const [a, b] = …`, or with braces, each."""
+    one = re.findall(r"^export (?:async )?(?:function\*?|const|let|class) (\w+)", code, re.MULTILINE)
+    several = re.findall(r"^export (?:const|let) [\[{]([^=]*)[\]}] =", code, re.MULTILINE)
+    return {*one, *(name for names in several for name in re.findall(r"\w+", names))}
+
+
+def unused(modules: dict[str, str], tests: str) -> set[str]:
+    """Exports that no module names that imports theirs. Of code that comes later (`lazy`), any module may name them."""
+    (later, at_once), words = (imports_of(pattern, modules) for pattern in (LATER, AT_ONCE)), re.compile(r"\w+")
+    lazily = {path for paths in later.values() for path in paths}
+    named = {name: set(words.findall(code)) for name, code in modules.items()}
+    attributes = {name for code in modules.values() for name in re.findall(r"\.(\w+)", code)}
+    tested = set(words.findall(tests))
+    return {
+        f"{module}: {name}"
+        for module, code in modules.items()
+        for name in exports(code) - tested - (attributes if module in lazily else set())
+        if not any(name in named[other] for other, paths in at_once.items() if module in paths)
+        and not any(name in named[other] for other, paths in later.items() if module in paths)
+    }
+
+
+def test_every_export_is_imported() -> None:
+    """By the page or by tests of it: a name that only its own module uses needs no `export`, and one without any use
+    is dead code."""
+    tests = [path for folder in ("tests/js", "tests/pictures") for path in sorted((ROOT / folder).rglob("*.js"))]
+    outside = {
+        "static/notebook.js: show",  # called by app/notebook/page.py
+        "static/learn/lesson/guide.js: ANCHORS",  # compared with the lessons in tests/test_lessons.py
+        "static/views/attention/lines.js: sample",  # by tests/browser/test_lines.py
+    }
+    modules = javascript("static")
+    assert sum(len(exports(code)) for code in modules.values()) > 1500
+    assert unused(modules, "\n".join(path.read_text("utf-8") for path in tests)) - outside == set()
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ('import { used } from "./a.js"; used();', {"static/a.js: alone"}),
+        ('const a = lazy(() => import("./a.js")); a.code.alone();', {"static/a.js: used"}),
+        ('import { b } from "./b.js"; b(alone, used);', {"static/a.js: alone", "static/a.js: used"}),
+    ],
+)
+def test_an_export_without_an_import_is_found(code: str, found: set[str]) -> None:
+    modules = {"static/a.js": "export const used = 1;\nexport function alone() {}", "static/c.js": code}
+    assert unused(modules, "") == found
+    assert unused(modules, "alone used") == set()
 
 
 def test_every_import_names_its_file() -> None:

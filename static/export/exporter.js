@@ -51,7 +51,7 @@ function fileName(parts, ending) {
  * @param {string[]} [edits]  each in words
  * @returns {Caption}
  */
-export function captionOf(trace, state, title, edits = []) {
+function captionOf(trace, state, title, edits = []) {
   const { name, d_model } = trace.model;
   const model = t("export.model", { name, d_model, ...sizeOf(trace.model) });
   const sentence = trace.targetText === null ? trace.text : `${trace.text} → ${trace.targetText}`;
@@ -71,7 +71,7 @@ function unusual({ causal, model, sides }, { padMask }) {
 }
 
 /** @param {any} model @param {State} state @param {string} what */
-export function titleOf(model, state, what) {
+function titleOf(model, state, what) {
   return `${headTitle(model, state)} · ${what}`;
 }
 

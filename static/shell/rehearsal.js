@@ -71,7 +71,7 @@ const isPlain = ({ attention, file, pool, queries, keys }, state) =>
  * A trace with an open head whose numbers are all alike. The mask is the trace's.
  * @param {ModelTrace} trace @param {{layer: number, head: number}} state
  */
-export function blankHead(trace, { layer, head }) {
+function blankHead(trace, { layer, head }) {
   const { attention, queries, keys, model, causal } = trace;
   const [query, key] = [queries.tokens.length, keys.tokens.length];
   /** @param {number[]} shape */

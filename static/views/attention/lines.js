@@ -174,7 +174,7 @@ function weightsOf(trace, state, units) {
 /**
  * @param {{series: {name: string}[]}} weights @returns {{name: string, colour: string}[]} the legend of what is drawn
  */
-export function seriesOf({ series }) {
+function seriesOf({ series }) {
   return series.map(({ name }, i) => ({ name, colour: cssColour(colourName(i, series.length)) }));
 }
 

@@ -31,7 +31,7 @@ import { canSumCharacters, pairPartOf, showPart, unitCells, unitOf } from "./uni
 // are summed and queries averaged, as its axes say.
 
 /** The words of a part: "A → B". @param {Part} part */
-export const partName = (part) => (part === "all" ? t("pair.all") : [...part.toUpperCase()].join(" → "));
+const partName = (part) => (part === "all" ? t("pair.all") : [...part.toUpperCase()].join(" → "));
 
 /** The average that is shown; the open head where there is none of it. @param {HeadTrace} trace @param {State} state @returns {Average} */
 function averageIn({ attention, queries, keys }, state) {

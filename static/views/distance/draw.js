@@ -25,7 +25,7 @@ import { bias, kernel, tables } from "./learned.js";
 // One matrix of learned numbers, with its legend and readout.
 
 /** @param {Part} place @param {Picture} of @param {State} state */
-export function drawPicture(
+function drawPicture(
   place,
   { id, title, about, matrix, rows, cols, axes, chosen, choose, span = "cell", beyond: _, ...more },
   state,

@@ -16,7 +16,7 @@ import { allFrom, kidsOf, nodeAt, wayTo } from "../../state/text_tree.js";
  */
 
 /** The tokens after a node; those of another run stand where that begins. @param {TextTree} tree @param {number} at @returns {{at: number, edited: number|null}[]} */
-export const waysFrom = (tree, at) =>
+const waysFrom = (tree, at) =>
   kidsOf(tree)[at].flatMap(
     (kid) =>
       /** @type {{at: number, edited: number|null}[]} */ (

@@ -76,7 +76,7 @@ const TOLERANCE = 1e-6;
  * The last depth compared with the model's own output.
  * @param {Lens} found @param {ModelTrace} trace @param {number} at  of `found.rows`
  */
-export function checkWords(found, trace, at) {
+function checkWords(found, trace, at) {
   const gap = trace.classes ? classGap(found, trace.classes) : tokenGap(found, trace.predictions[found.rows[at]], at);
   if (gap === null) return [];
   const key = gap === 0 ? "lens.equal" : gap <= TOLERANCE ? "lens.agrees" : "lens.differs";
