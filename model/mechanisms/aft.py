@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from chumoku.model import masks
 from chumoku.model.mechanisms.attention_free import ROLES, AttentionFree, factored_mean
+from chumoku.model.mechanisms.attention_free import STATE as STATE_ROLES
 from chumoku.model.mechanisms.distances import apart
 from chumoku.model.mechanisms.mixer import GATE, INPUTS, QUOTIENT, Cost, CostTerm, Identity, MixerDescription, Parameter
 from chumoku.model.taps import Tap
@@ -149,7 +150,9 @@ class AftLocal(AftFull):
 class AftSimple(PositionBiased):
     """w = 0: every query averages the values it may attend to with the same weights e^{k_i} (equation 4)."""
 
-    roles: ClassVar[Mapping[str, str]] = {role: dims for role, dims in ROLES.items() if role != "position_bias"}
+    roles: ClassVar[Mapping[str, str]] = {
+        role: dims for role, dims in (ROLES | STATE_ROLES).items() if role != "position_bias"
+    }
 
     @classmethod
     def build(cls, config: ModelConfig) -> Self:

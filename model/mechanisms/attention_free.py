@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor, nn
 
+from chumoku.model import masks
 from chumoku.model.mechanisms.caches import Folded
 from chumoku.model.mechanisms.mixer import Identity, Mixer, MixerDescription, Parameter
 from chumoku.model.taps import Tap
@@ -87,6 +88,8 @@ ROLES = {
     "z": "head position d_head",
     "attn_out": "position d_model",
 }
+STATE = dict.fromkeys(("state_mean", "state_log_sum"), "head position d_head")
+"""Of a mechanism whose sums over earlier keys are a state of constant size: what later positions need of them."""
 BY_KEY = ("k", "v")
 """Roles whose positions are the keys'."""
 SHOW_KEYS = (*BY_KEY, *(role for role, dims in ROLES.items() if "key" in dims.split()))
@@ -119,6 +122,8 @@ class AttentionFree(Mixer):
     gate: Tap
     z: Tap
     attn_out: Tap
+    state_mean: Tap
+    state_log_sum: Tap
 
     def __init__(self, d_model: int, n_head: int) -> None:
         super().__init__()
@@ -199,6 +204,7 @@ class AttentionFree(Mixer):
             every_key = x_query is not x_key_value or any(tap.wanted for tap in self.taps_by_key())
             k, v, places, mask = cache.attend(k, v, places, mask, every_key)
         k, v = self.see_features(self.k, k), self.v(v)  # batch head key d_head
+        self.see_state(k, v, query_positions, places[..., 0], mask)
         mixed = self.mixed(self.mix(k, v, query_positions, places[..., 0], mask))
         z = self.z(self.see_gate(gate) * mixed)  # batch head query d_head
         return self.attn_out(self.w_o(z.transpose(1, 2).flatten(-2)))
@@ -231,6 +237,21 @@ class AttentionFree(Mixer):
     def see_means(self, weights: Tensor) -> None:
         if self.mean_weights.wanted:
             self.mean_weights(weights.mean(-1))
+
+    def see_state(self, k: Tensor, v: Tensor, query_positions: Tensor, key_positions: Tensor, mask: Tensor) -> None:
+        """Visit what is carried on after each query, if it is requested: of all keys that `mask` allows it, whatever an
+        edit forbids. Both are zeros where there is none."""
+        if "state_mean" not in self.roles or not (self.state_mean.wanted or self.state_log_sum.wanted):
+            return
+        logits = self.carried(k, query_positions, key_positions)
+        allowed = masks.allowed(mask)
+        self.state_mean((feature_weights(logits, allowed)[0] * v[:, :, None]).sum(-2))
+        log_sum = logits.masked_fill(~allowed[..., None], -torch.inf).logsumexp(-2)
+        self.state_log_sum(log_sum.masked_fill(log_sum == -torch.inf, 0.0).expand_as(v[..., : log_sum.shape[-2], :]))
+
+    def carried(self, k: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+        """The exponents of the keys in the state after each query: [batch head 1|query key d_head]."""
+        return k[:, :, None]
 
     def see_mask(self, mask: Tensor) -> Tensor:
         """The mask of reasons as recorded: the same for all groups unless an edit changed some."""

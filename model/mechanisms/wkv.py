@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from chumoku.model import masks
-from chumoku.model.mechanisms.attention_free import ROLES, AttentionFree, exact
+from chumoku.model.mechanisms.attention_free import ROLES, STATE, AttentionFree, exact
 from chumoku.model.mechanisms.caches import Folded
 from chumoku.model.mechanisms.distances import apart
 from chumoku.model.mechanisms.mixer import GATE, INPUTS, QUOTIENT, Cost, CostTerm, Identity, MixerDescription, Parameter
@@ -58,7 +58,7 @@ class Wkv(AttentionFree):
     """
 
     roles: ClassVar[Mapping[str, str]] = {"r": ROLES["q"]} | {
-        role: dims for role, dims in ROLES.items() if role not in NONE_OF
+        role: dims for role, dims in (ROLES | STATE).items() if role not in NONE_OF
     }
     gated_by: ClassVar[str] = "r"
 
@@ -158,6 +158,15 @@ class Wkv(AttentionFree):
         itself = torch.eye(n_query, dtype=torch.bool, device=k.device)
         itself = torch.cat((itself.new_zeros(n_query, n_key - n_query), itself), -1)[..., None]  # query key 1
         return torch.where(itself, k[:, :, None] + self.by_head(self.bonus)[:, None, None], fallen)
+
+    def see_state(self, k: Tensor, v: Tensor, query_positions: Tensor, key_positions: Tensor, mask: Tensor) -> None:
+        later = masks.causal(mask.shape[-2], mask.shape[-1], mask.device)
+        super().see_state(k, v, query_positions, key_positions, mask | later)
+
+    def carried(self, k: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+        """k_i − (t − i)w: what `logits` reads at t + 1."""
+        between = (-apart(query_positions, key_positions)).clamp(min=0)[:, None, :, :, None]
+        return k[:, :, None] - between * self.by_head(self.decay.exp())[:, None, None]
 
     def by_head(self, x: Tensor) -> Tensor:
         """[d_model] → [head d_head]"""

@@ -32,6 +32,20 @@ export const crossAttention = (model) => readBy(model).find((one) => isCross(one
 /** @param {Attention} attention */
 const keepsKeys = (attention) => has(attention, "k") && has(attention, "v") && has(attention, "scores");
 
+/** What later tokens need of all earlier ones where sums over them are enough: the logarithm of the sum of their weights, and the mean of their values. */
+export const STATE_ROLES = /** @type {const} */ (["state_log_sum", "state_mean"]);
+
+/** The attention that carries a state instead of keys and values; null: the model has none. @param {Model} model @returns {Attention|null} */
+export const recurrentAttention = (model) =>
+  readBy(model).find((one) => STATE_ROLES.every((role) => has(one, role))) ?? null;
+
+/** The taps of the states of some layers. @param {Attention} attention @param {number[]} layers */
+export const stateTaps = (attention, layers) =>
+  layers.flatMap((layer) => STATE_ROLES.map((role) => tapOf(attention, layer, role)));
+
+/** Bytes of the states in float32, of all layers: the same for any number of tokens. @param {Attention} attention */
+export const stateBytes = ({ n_layer, n_head, d_head }) => 4 * STATE_ROLES.length * n_layer * n_head * d_head;
+
 /** How many tokens the cached side has. @param {Attention} attention @param {Parameters<typeof sideOf>[0]} sides */
 export const tokensOf = ({ keys }, sides) => sideOf(sides, keys).tokens;
 

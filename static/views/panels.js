@@ -18,7 +18,7 @@ import {
   splitsLogits,
   writesTarget,
 } from "../model/description.js";
-import { cachedAttention, crossAttention, keyTaps } from "../model/kv_cache.js";
+import { cachedAttention, crossAttention, keyTaps, recurrentAttention, stateTaps } from "../model/kv_cache.js";
 import { tensorNeeds } from "../model/taps.js";
 import { sameModel, snapshotsOf } from "../model/trainings.js";
 import { comparedNodes } from "../model/written.js";
@@ -209,13 +209,16 @@ const generation = {
 /** Of a longer text only the open layer is drawn: tokens, and characters of a text. */
 const [MOST_TOKENS, MOST_CHARACTERS] = [96, 400];
 
-/** Keys and values of every layer. @param {State} state @param {Model} model */
+/** Keys and values of every layer, or its state. @param {State} state @param {Model} model */
 function cacheNeeds(state, model) {
-  const attention = state.drawer === "cache" && state.file === null ? cachedAttention(model) : null;
+  const isOpen = state.drawer === "cache" && state.file === null;
+  const carries = isOpen ? recurrentAttention(model) : null;
+  const attention = isOpen ? (carries ?? cachedAttention(model)) : null;
   if (!attention) return [];
   const long = state.ids ? state.ids.length > MOST_TOKENS : state.text.length > MOST_CHARACTERS;
   const all = Array.from({ length: attention.n_layer }, (_, layer) => layer);
   const shown = long ? [Math.min(state.layer, attention.n_layer - 1)] : all;
+  if (carries) return tensorNeeds(...stateTaps(carries, shown));
   const cross = crossAttention(model);
   return tensorNeeds(...keyTaps(attention, shown), ...(cross ? keyTaps(cross, shown) : []));
 }

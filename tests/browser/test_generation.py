@@ -329,13 +329,37 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
     expect(page.get_by_test_id("cache-difference")).to_contain_text("Largest difference between their logits")
 
 
-def test_costs_that_are_not_counted_say_why(page: "Page") -> None:
-    page.goto(link({"text": "Once upon a time", "model": "mini-aft-simple", "drawer": "cache"}))
-    costs = page.locator(".cache-costs")
-    expect(costs.locator(".cache-legend")).to_have_text(
+def test_a_recurrent_model_shows_the_state_that_it_carries(page: "Page") -> None:
+    from chumoku.model import checkpoint
+    from chumoku.model.generate import generate
+    from chumoku.model.sampling import SamplingSettings
+
+    wkv = checkpoint.load(checkpoint.ZOO / "mini-wkv")
+    page.goto(link({"text": "Once upon a time there", "model": "mini-wkv", "layer": 1, "head": 3, "drawer": "cache"}))
+    chosen = SamplingSettings(temperature=0.8, top_k=20, top_p=0.95, seed=SEED)
+    *_, ids = (step.ids for step in generate(wkv, wkv.tokenizer.encode("Once upon a time there"), chosen, 1))
+    n = len(ids)
+    page.get_by_test_id("gen-step").click()
+    expect(page.get_by_test_id("token")).to_have_count(n)
+    expect(page.get_by_test_id("gen-cache")).to_contain_text(f"{n} tokens cached")
+    expect(page.locator(".cache-picture.state")).to_have_count(3 * wkv.config.n_layer)
+    page.locator(".cache-pictures summary").click()
+    table = page.get_by_role("table", name="The state of layer 1, group 3, after")
+    expect(table).to_contain_text("log b after")
+    state = trace(wkv, ids, ["layers.1.attn.state_mean", "layers.1.attn.state_log_sum"]).tensors
+    mean, log_sum = (state[f"layers.1.attn.state_{role}"][3] for role in ("mean", "log_sum"))
+    expected = [mean[-2], mean[-1], mean[-1] - mean[-2], log_sum[-2], log_sum[-1]]
+    for feature in (0, 31):
+        cells = table.locator(f"tr[data-row='{feature}'] td").all_inner_texts()
+        found = [float(one.replace("−", "-")) for one in cells]
+        assert found == pytest.approx([float(one[feature]) for one in expected], rel=2e-3, abs=1e-6)
+    # One size after any number of tokens, beside keys and values that grow; what is not counted says why.
+    shown = page.locator(".cache-bars output").all_inner_texts()
+    size = 4 * 2 * wkv.config.n_layer * wkv.config.d_model / 1024
+    assert shown == [f"{size:.0f}\u202fKiB", f"{n * size:.0f}\u202fKiB"]
+    expect(page.locator(".cache-legend")).to_have_text(
         "Not counted: this mechanism is not made of QKᵀ and weighted values alone."
     )
-    expect(costs.locator(".cache-chart-box")).to_be_hidden()
 
 
 def test_the_line_over_the_text_and_what_a_token_could_have_been(

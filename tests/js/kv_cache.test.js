@@ -3,8 +3,17 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { beyondWindow, cachedAttention, crossAttention, keyBytes, stepCost } from "../../static/model/kv_cache.js";
+import {
+  beyondWindow,
+  cachedAttention,
+  crossAttention,
+  keyBytes,
+  recurrentAttention,
+  stateBytes,
+  stepCost,
+} from "../../static/model/kv_cache.js";
 import { createCacheMeasuring } from "../../static/views/generation/cache_costs.js";
+import { carriedBy, mostChanged } from "../../static/views/generation/state_picture.js";
 
 const read = (/** @type {string} */ name) => JSON.parse(readFileSync(new URL(name, import.meta.url), "utf-8"));
 const MODELS = read("descriptions.json");
@@ -54,6 +63,47 @@ test("a translator keeps keys of its own side and of the source, a recurrent mec
   assert.equal(crossAttention(MODELS.translator)?.id, "cross");
   assert.equal(crossAttention(MODELS.decoder), null);
   assert.equal(cachedAttention(MECHANISMS.wkv), null);
+});
+
+test("mechanisms whose sums are all they keep carry a state, of one size for any text", () => {
+  const carries = Object.keys(MECHANISMS).filter((name) => recurrentAttention(MECHANISMS[name]));
+  assert.deepEqual(carries, ["aft-simple", "wkv"]);
+  assert.equal(recurrentAttention(MODELS.decoder), null);
+  const [bytes, one] = [stateBytes(/** @type {any} */ (recurrentAttention(MECHANISMS.wkv))), { tokens: 1, source: 0 }];
+  assert.equal(bytes, keyBytes(MECHANISMS.wkv, one)); // two numbers of each feature, as one token's key and value
+  assert.equal(keyBytes(MECHANISMS.wkv, { ...one, tokens: 50 }), 50 * bytes);
+});
+
+test("the state is read after the newest real token, and compared with the one before", () => {
+  const attention = /** @type {any} */ (recurrentAttention(MECHANISMS.wkv)); // 2 groups of 4
+  const n = 3;
+  const tensorOf = (/** @type {number} */ sign) => ({
+    shape: [2, n, 4],
+    data: Float32Array.from({ length: 2 * n * 4 }, (_, i) => sign * i * i),
+  });
+  const tensor = (/** @type {string} */ name) => tensorOf(name.endsWith("mean") ? 1 : -1);
+  const sides = (/** @type {number} */ start, /** @type {number} */ end) => ({
+    source: { side: "source", tokens: [1, 2, 3], real: { start, end } },
+    target: null,
+  });
+  const of = (/** @type {number} */ start, /** @type {number} */ end) =>
+    carriedBy(/** @type {any} */ ({ tensor, sides: sides(start, end) }), attention, 0) ?? assert.fail("no tensors");
+  const squares = (/** @type {number[]} */ ...all) => all.map((one) => one ** 2);
+  const { mean, meanBefore, logSum, change } = of(0, 3);
+  assert.deepEqual([...mean], squares(8, 9, 10, 11, 20, 21, 22, 23));
+  assert.deepEqual([...(meanBefore ?? [])], squares(4, 5, 6, 7, 16, 17, 18, 19));
+  assert.deepEqual(
+    [...logSum],
+    [...mean].map((one) => -one),
+  );
+  assert.deepEqual(
+    [...change],
+    [...mean].map((one, i) => one - (meanBefore ?? [])[i]),
+  );
+  assert.equal(mostChanged(change), 7);
+  assert.deepEqual([...of(0, 2).mean], [...(meanBefore ?? [])]); // the last is a PAD
+  assert.equal(of(1, 2).meanBefore, null);
+  assert.deepEqual([...of(1, 2).change], [...of(1, 2).mean]);
 });
 
 test("keys beyond the window of the newest query are those that its mask says", () => {

@@ -15,7 +15,9 @@ import { hasView } from "../../static/views/view.js";
 
 /** @import { State } from "../../static/state/store.js" */
 
-const { decoder, translator } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
+const read = (/** @type {string} */ name) => JSON.parse(readFileSync(new URL(name, import.meta.url), "utf8"));
+const { decoder, translator } = read("descriptions.json");
+const { wkv } = read("mechanisms.json");
 const DRAWERS = [null, ...PANELS.filter(({ frame }) => frame.place === "drawer").map(({ id }) => id)];
 const PROMPT = [1, 2, 3];
 const token = (/** @type {number} */ id, /** @type {number} */ index) => ({
@@ -108,13 +110,16 @@ function rowsOf(model, n) {
   );
 }
 
+/** @param {any} model */
+const lastHead = (model) => ({ layer: attentionsOf(model)[0].n_layer - 1, head: 1 });
+
 /** What a Step asks of /api/trace at a place. @param {any} model @param {Partial<State>} at */
 async function tracesOfStep(model, at) {
   const { asked, api } = server(model);
   const traces = createTraces(/** @type {any} */ (api), { modelNamed: () => model });
   const bring = async () => {};
   const loader = createLoader(traces, { modelNamed: () => model, bring, onWait: () => {} });
-  const start = { ...DEFAULTS, start: false, model: "tiny", layer: 1, head: 1, text: "a", ...at };
+  const start = { ...DEFAULTS, start: false, model: "tiny", ...lastHead(model), text: "a", ...at };
   const writesTarget = model.description.writes === "target";
   const begun = writesTarget ? [0, 4] : [...PROMPT, 4];
   const before = { ...start, ...showingIds(start, /** @type {any} */ ({ ...model }), begun, begun.length - 1) };
@@ -134,10 +139,10 @@ async function tracesOfEdit(model, at) {
   const { asked, api } = server(model);
   const traces = createTraces(/** @type {any} */ (api), { modelNamed: () => model });
   const loader = createLoader(traces, { modelNamed: () => model, bring: async () => {}, onWait: () => {} });
-  const before = { ...DEFAULTS, start: false, model: "tiny", layer: 1, head: 1, text: "a", ...at };
+  const before = { ...DEFAULTS, start: false, model: "tiny", ...lastHead(model), text: "a", ...at };
   await loader.load(before, needsOf(before, model), () => {});
   const [{ id: attention }] = attentionsOf(model);
-  const hidden = { kind: "mask", where: { attention, layer: 1, query: 2, key: 0 }, allow: false };
+  const hidden = { kind: "mask", where: { attention, layer: before.layer, query: 2, key: 0 }, allow: false };
   const after = { ...before, interventions: /** @type {any} */ ([hidden]) };
   asked.length = 0;
   await loader.load(after, needsOf(after, model), () => {});
@@ -146,7 +151,7 @@ async function tracesOfEdit(model, at) {
 
 const HEAD_OFF = { kind: "ablate", where: { attention: "self", layer: 0, head: 0 } };
 
-for (const [name, described] of Object.entries({ decoder, translator }))
+for (const [name, described] of Object.entries({ decoder, translator, wkv }))
   test(`${name}: a Step asks for at most one trace, at every place and with every drawer`, async () => {
     const model = named(described);
     const places = VIEWS.flatMap(({ id }) => DRAWERS.map((drawer) => ({ view: id, drawer })));
@@ -158,6 +163,7 @@ for (const [name, described] of Object.entries({ decoder, translator }))
 
 for (const [name, described, at] of /** @type {[string, any, Partial<State>][]} */ ([
   ["decoder", decoder, {}],
+  ["wkv", wkv, {}],
   ["translator", translator, { attention: "decoder", targetIds: [0, 4, 5], query: 2 }],
 ]))
   test(`${name}: an edit of a mask asks for one trace of the edited run, at every place and with every drawer`, async () => {
@@ -179,6 +185,12 @@ test("keys and values of all layers come with the pictures of an edited run", as
     roles.k.taps.flatMap((/** @type {string} */ k, /** @type {number} */ i) => [k, roles.v.taps[i]]),
   );
   assert.deepEqual([one.dtype, one.detail.heads], ["uint8", [1]]);
+});
+
+test("a Step brings the state of every layer with the open head", async () => {
+  const [one] = await tracesOfStep(named(wkv), { view: "attention", drawer: "cache" });
+  assert.deepEqual(one.detail.heads, [1]);
+  assert.deepEqual(one.want.slice(-2), ["layers.0.attn.state_log_sum", "layers.0.attn.state_mean"]);
 });
 
 test("what would make the pictures late comes after them", async () => {

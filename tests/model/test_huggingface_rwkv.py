@@ -17,6 +17,7 @@ from chumoku.model.config import ModelConfig
 from chumoku.model.explain.head_labels import labels_of
 from chumoku.model.generate import Generator, steps
 from chumoku.model.identities import discrepancies
+from chumoku.model.mechanisms.attention_free import STATE
 from chumoku.model.mechanisms.wkv import Wkv
 from chumoku.model.run import Run
 from chumoku.model.sampling import SamplingSettings
@@ -321,3 +322,16 @@ def test_another_recurrence_is_refused(folder: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(modeling_rwkv, "rwkv_linear_attention_cpu", slower)
     with pytest.raises(ValueError, match="its mixed in layer 0 is not what k, decay and bonus give: they differ by"):
         SOURCE.open(folder, CPU)
+
+
+def test_its_state_is_the_one_that_transformers_carries(traceable: Any, folder: Path) -> None:
+    """After any number of tokens, as their own recurrence leaves it: two sums divided by e^max."""
+    model, ids = load_model(folder, "RwkvForCausalLM", "eager"), traceable.tokenizer.encode(TEXT)
+    (attention,), found = traceable.description.attentions, traced(traceable)
+    for n in (1, len(ids)):
+        with torch.inference_mode():
+            _, _, above, below, most = model(torch.tensor([ids[:n]]), use_cache=True).state
+        for layer in range(attention.n_layer):
+            mean, log_sum = (found[attention.tap(role, layer)][:, n - 1].flatten() for role in STATE)
+            torch.testing.assert_close(mean, (above / below)[0, :, layer], rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(log_sum, (below.log() + most)[0, :, layer], rtol=1e-4, atol=1e-5)

@@ -19,6 +19,7 @@ from transformers.models.rwkv import modeling_rwkv
 from chumoku.model import masks, stopping
 from chumoku.model.describe import AttentionSublayer, FfnSublayer, Stack
 from chumoku.model.identities import discrepancies
+from chumoku.model.mechanisms.attention_free import STATE
 from chumoku.model.run import Run
 from chumoku.model.taps import edited, record, visit, wanted
 from chumoku.model.traceable.huggingface.capture import TAPS
@@ -122,6 +123,7 @@ def replace_time_mixing(module: Any, n_head: int) -> None:
             for kept, new in zip(state[2:], sums, strict=True):
                 kept[:, :, module.layer_id] = new
         k, v = both(module.layer_id, split(k), split(v))
+        see_state(module, taps, k, v, hidden.shape[1])
         mixed = visit(taps["mixed"], seen(module, taps, split(mean), k, v))
         z = visit(taps["z"], visit(taps["gate"], split(gate)) * mixed)
         return module.output(z.transpose(1, 2).flatten(-2)), state
@@ -163,6 +165,25 @@ def seen(module: Any, taps: Mapping[str, str], mean: Tensor, k: Tensor, v: Tenso
         top = exponentials(k[:, :, :n], decay, bonus, query, allowed)
         pieces.append(weighed(taps, pad(top, (0, 0, 0, n_key - n)) if wanted(taps["weights"]) else top, v, n_key))
     return gathered(taps, pieces, mean, v, changed)
+
+
+def see_state(module: Any, taps: Mapping[str, str], k: Tensor, v: Tensor, n_query: int) -> None:
+    """Visit what is carried on after each of the last `n_query` positions, if it is requested: Σ e^{k_i − (t − i)w} as
+    a logarithm, and the mean of v [batch head key d_head] with these weights."""
+    if not any(wanted(taps[role]) for role in STATE):
+        return
+    decay = module.time_decay.exp().view(k.shape[1], 1, 1, -1)
+    rows = max(1, AT_ONCE // (k.shape[2] * k.shape[1] * k.shape[3] * len(k)))
+    means, sums = [], []
+    for query in torch.arange(k.shape[2] - n_query, k.shape[2], device=k.device).split(rows):
+        n = int(query[-1]) + 1
+        apart = query[:, None] - torch.arange(n, device=k.device)[None]  # query key
+        logits = k[:, :, None, :n] - apart[..., None] * decay
+        logits = logits.masked_fill((apart < 0)[..., None], -torch.inf)
+        means.append((logits.softmax(-2) * v[:, :, None, :n]).sum(-2))
+        sums.append(logits.logsumexp(-2))
+    for role, found in zip(STATE, (means, sums), strict=True):
+        visit(taps[role], torch.cat(found, 2))
 
 
 def exponentials(k: Tensor, decay: Tensor, bonus: Tensor, query: Tensor, allowed: Tensor) -> Tensor:

@@ -94,6 +94,9 @@ function isLinear(name) {
     Boolean(parameters[`w_${name}`]) && !parameters[`mix_${name}`] && isDrawn(roles[name].dims);
 }
 
+/** What other steps do not read: what a head writes alone, and what is carried on to later tokens. */
+const ASIDE = new Set(["head_out", "state_mean", "state_log_sum"]);
+
 /** What everything else is made from comes first. */
 const FIRST = ["q", "k", "v"];
 /** Before a norm of each head, where there is one. */
@@ -111,7 +114,7 @@ function kindsOf(attention) {
   const made = [...roles].flatMap((role) => {
     const kinds = has(attention, `${role}_projected`) ? [] : (MAKES[role] ?? []).filter(can);
     if (role === "z" && !kinds.length) return [...(identityOf(attention, role) ? [`${ROLE}z`] : []), "concat"];
-    if (kinds.length || role === "head_out" || !isDrawn(attention.roles[role].dims))
+    if (kinds.length || ASIDE.has(role) || !isDrawn(attention.roles[role].dims))
       return role === "z" ? [...kinds, "concat"] : kinds;
     return [`${ROLE}${role}`];
   });

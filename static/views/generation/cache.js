@@ -3,8 +3,16 @@
  * and multiplied with it and without, and what the server had read before.
  */
 
-import { attentionOf, isRecurrent } from "../../model/description.js";
-import { cachedAttention, crossAttention, keyBytes, stepCost, tokensOf } from "../../model/kv_cache.js";
+import { isRecurrent } from "../../model/description.js";
+import {
+  cachedAttention,
+  crossAttention,
+  keyBytes,
+  recurrentAttention,
+  stateBytes,
+  stepCost,
+  tokensOf,
+} from "../../model/kv_cache.js";
 import { tokenName } from "../../model/labels.js";
 import { switchRow } from "../../ui/controls.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
@@ -14,6 +22,7 @@ import { cacheState } from "../view_states.js";
 import { createCosts } from "./cache_costs.js";
 import { drawLayers, kvHeadOf } from "./cache_picture.js";
 import { writerOf } from "./player.js";
+import { drawState } from "./state_picture.js";
 
 /**
  * @import { FetchedTrace } from "../../data/model_trace.js"
@@ -77,19 +86,26 @@ function elementsOf(root, actions, onChange) {
   const server = h("p", { class: "dim", dataset: { testid: "cache-server" } });
   const bars = h("dl", { class: "cache-bars" });
   const layers = h("div", { class: "cache-layers", dataset: { testid: "cache-layers" } });
+  const states = h("div", { hidden: true });
   const about = h("p", { class: "dim cache-about" });
   const costs = createCosts(actions, onChange);
-  const pictures = h("div", { class: "cache-pictures" }, layers, about);
+  const pictures = h("div", { class: "cache-pictures" }, layers, states, about);
   const side = h("div", { class: "cache-side" }, said, toggle.row, server, bars);
-  const title = h("h2", null, t("cache.title"), h("span", { class: "dim" }, t("cache.about")));
+  const kept = h("span", { class: "dim" });
+  const title = h("h2", null, t("cache.title"), kept);
   replace(root, title, h("div", { class: "cache-parts" }, pictures, side, costs.node));
-  return { said, toggle, server, bars, layers, about, pictures, costs };
+  return { said, kept, toggle, server, bars, layers, states, about, pictures, costs };
 }
 
 /** @param {ReturnType<typeof elementsOf>} parts @param {FetchedTrace} trace @param {State} state @param {Cache|undefined} cache */
-function drawPictures({ pictures, layers, about }, trace, state, cache) {
+function drawPictures({ pictures, kept, layers, states, about }, trace, state, cache) {
   const [own, cross] = [cachedAttention(trace.model), crossAttention(trace.model)];
-  pictures.hidden = !own;
+  const carries = recurrentAttention(trace.model);
+  pictures.hidden = !own && !carries;
+  setText(kept, t(carries ? "cache.about_carried" : "cache.about"));
+  layers.hidden = Boolean(carries);
+  states.hidden = !carries;
+  if (carries) return drawStates(states, about, trace, state, carries);
   if (!own) return;
   const fresh = { from: cache ? cache.positions - cache.computed : 0, to: cache?.positions ?? 0 };
   const window = drawLayers(layers, trace, state, { own, cross, fresh, first: cache?.computed === cache?.positions });
@@ -101,6 +117,16 @@ function drawPictures({ pictures, layers, about }, trace, state, cache) {
     cross && t("cache.cross"),
   ];
   setText(about, notes.filter(Boolean).join(" "));
+}
+
+/** @param {HTMLElement} place @param {HTMLElement} about @param {FetchedTrace} trace @param {State} state @param {Attention} attention */
+function drawStates(place, about, trace, state, attention) {
+  const needsCausal = !isRecurrent(attention) && !trace.causal;
+  place.hidden = needsCausal;
+  if (needsCausal) return setText(about, t("cache.no_state"));
+  drawState(place, trace, state, attention);
+  const isEdited = state.interventions.some(({ kind }) => kind === "mask");
+  setText(about, [t("cache.state_about"), isEdited && t("cache.state_edited")].filter(Boolean).join(" "));
 }
 
 /** The lengths of what the newest step read. @param {FetchedTrace} trace @param {Path} path @param {Cache|undefined} cache @returns {Lengths} */
@@ -135,13 +161,15 @@ function serverOf({ cache, begun }) {
  */
 function groupsOf(model, lengths, cache) {
   const taken = isAnew(cache) ? 1 : 0;
+  const carries = recurrentAttention(model);
+  if (carries) return stateGroup(model, carries, lengths, cache);
   const own = cachedAttention(model);
   const keys = own ? keyBytes(model, lengths) : cache.bytes;
   const size = (/** @type {number} */ value) => (value ? byteSize(value) : "0");
   const known = own || taken === 0; // of other mechanisms, what a cache would hold is not counted
   const kept = known && groupOf(t("cache.kept"), [taken === 0 ? cache.bytes : keys, 0], taken, size);
   const [less, more] = [true, false].map((cached) => stepCost(model, { ...lengths, cached }));
-  if (!less || !more) return [kept, isRecurrent(attentionOf(model)) && h("p", { class: "dim" }, t("cache.state"))];
+  if (!less || !more) return [kept];
   const all = [less, more].map(({ weights, attention }) => weights + attention);
   return [
     kept,
@@ -150,14 +178,25 @@ function groupsOf(model, lengths, cache) {
   ];
 }
 
-/** @param {string} title @param {number[]} values  with the cache, and without @param {number} taken @param {(value: number) => string} word */
-function groupOf(title, values, taken, word) {
+/** A state beside the keys and values of the same text. @param {Model} model @param {Attention} attention @param {Lengths} lengths @param {Cache} cache */
+function stateGroup(model, attention, lengths, { bytes }) {
+  const values = [stateBytes(attention), keyBytes(model, lengths)];
+  const names = [t("cache.state_bar"), t("cache.keys_bar", { n: lengths.tokens })];
+  const more = bytes > values[0] && h("p", { class: "dim" }, t("cache.state", { size: byteSize(bytes) }));
+  return [groupOf(t("cache.kept"), values, 0, byteSize, names), more];
+}
+
+/**
+ * @param {string} title @param {number[]} values  with the cache, and without @param {number} taken @param {(value: number) => string} word
+ * @param {string[]} [names]
+ */
+function groupOf(title, values, taken, word, names = [t("cache.short_with"), t("cache.short_without")]) {
   const most = Math.max(...values, 1e-9);
   const bar = (/** @type {number} */ i) =>
     h(
       "dd",
       { class: `${i === 0 ? "with" : "without"}${i === taken ? " taken" : ""}` },
-      h("span", null, t(i === 0 ? "cache.short_with" : "cache.short_without")),
+      h("span", null, names[i]),
       h("u", { "aria-hidden": true }, h("s", { style: { width: `${(100 * values[i]) / most}%` } })),
       h("output", null, word(values[i])),
     );

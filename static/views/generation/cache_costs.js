@@ -6,7 +6,7 @@
 import { axisOf, charts, curvePath, gridOf, hereOf, linear } from "../../chart/curves/chart.js";
 import { writingRequest } from "../../data/request.js";
 import { measureCaching } from "../../data/streams.js";
-import { cachedAttention, keyBytes, stepCost } from "../../model/kv_cache.js";
+import { cachedAttention, keyBytes, recurrentAttention, stateBytes, stepCost } from "../../model/kv_cache.js";
 import { segment } from "../../ui/controls.js";
 import { h, replace, setText, svg, update } from "../../ui/dom.js";
 import { byteSize, errorText, integer, significant } from "../../ui/format.js";
@@ -103,8 +103,15 @@ function costLines(shows, { model, source, last, steps, readings }) {
       { look: `${cached ? "with" : "without"} part`, points: counted((n) => of(cached)(n).attention) },
     ]);
   }
+  const carries = recurrentAttention(model);
   if (shows === "bytes")
     return [
+      ...(carries
+        ? [
+            { look: "with part", points: counted(() => stateBytes(carries)) },
+            { look: "without part", points: counted((n) => keyBytes(model, { tokens: n, source })) },
+          ]
+        : []),
       ...(cachedAttention(model) // what other mechanisms keep is not counted
         ? [{ look: "with part", points: counted((n) => keyBytes(model, { tokens: n, source })) }]
         : []),
@@ -176,7 +183,7 @@ export function createCosts(actions, onChange) {
       legend.hidden = empty && !uncounted;
       if (!empty)
         drawCostChart(chart, { label, last, at: ids.length, log: shows !== "bytes", word: WORDS[shows], lines });
-      replace(legend, uncounted ? t("cache.not_counted") : legendOf(shows));
+      replace(legend, uncounted ? t("cache.not_counted") : legendOf(shows, recurrentAttention(model) !== null));
       setText(button, t(running ? "cache.stop" : "cache.measure"));
       update(button, { title: t("cache.measure_about") });
       button.onclick = () => (running ? measuring.stop() : measuring.begin(run));
@@ -187,12 +194,12 @@ export function createCosts(actions, onChange) {
   };
 }
 
-/** @param {typeof CACHE_COSTS[number]} shows */
-const legendOf = (shows) => [
+/** @param {typeof CACHE_COSTS[number]} shows @param {boolean} carries  whether the model carries a state */
+const legendOf = (shows, carries) => [
   h("span", { class: "key with" }, t("cache.with")),
   h("span", { class: "key without" }, t("cache.without")),
   shows === "multiply_adds" && h("span", { class: "key part" }, t("cache.part")),
-  shows === "bytes" && h("span", { class: "key part" }, t("cache.counted")),
+  shows === "bytes" && h("span", { class: "key part" }, t(carries ? "cache.counted_state" : "cache.counted")),
 ];
 
 /**
