@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from chumoku.app.notebook.model import Model, Trace, load
     from chumoku.app.notebook.server import Served, serve
     from chumoku.app.notebook.show import Document, compare, show
+    from chumoku.app.notebook.tree import Tree, tree
 
-__all__ = ["Document", "Model", "Served", "Trace", "compare", "load", "serve", "show"]
+__all__ = ["Document", "Model", "Served", "Trace", "Tree", "compare", "load", "serve", "show", "tree"]
 
 PLACES = {"load": "model", "Model": "model", "Trace": "model", "show": "show", "compare": "show", "Document": "show",
-          "serve": "server", "Served": "server"}  # fmt: skip
+          "serve": "server", "Served": "server", "tree": "tree", "Tree": "tree"}  # fmt: skip
 
 
 def __dir__() -> list[str]:

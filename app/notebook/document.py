@@ -15,7 +15,7 @@ from chumoku.app.page_files import STATIC, sheet
 from chumoku.app.page_scripts import script
 
 ENTRY = "notebook.js"
-LEFT_OUT = re.compile(r"(learn|export)/|views/generation/|chart/plotly")
+LEFT_OUT = re.compile(r"(learn|export)/|views/generation/(?!tree)|chart/plotly")
 """Modules that only controls missing from documents would load."""
 
 POLICY = (

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, Literal, get_args, overload
 
 from chumoku.app.notebook.arrays import trace_of
-from chumoku.app.notebook.contents import Shown, explanations
+from chumoku.app.notebook.contents import Shown, entry_of, explanations
 from chumoku.app.notebook.document import html_of, texts
 from chumoku.app.notebook.figures import PLANS, Figure
 from chumoku.app.notebook.knockouts import knockout_effects
 from chumoku.app.notebook.model import Trace, as_value_error
+from chumoku.app.notebook.tree import Tree
 from chumoku.app.services.wire import Json
 from chumoku.model.attribution.summaries import How
 from chumoku.model.describe import Attention
@@ -147,9 +148,13 @@ def show(
     `averages` (`how` "mean" or "max" over what was not chosen: the heads of a layer, the layers of a head, or all) or
     `rollout`. `.savefig("fig.pdf")` writes either, as far as it is one of these.
 
+    A `chumoku.tree` is drawn as on the page: walked with the arrow keys, folded, two texts compared.
+
     `theme` None follows the reader's system. Raises `ValueError` for a view that the model does not have, for a layer,
     head or token that does not exist, and for a document above `LARGEST` bytes.
     """
+    if isinstance(trace, Tree):
+        return document_of_tree(trace, lang=lang, theme=theme, height=height)
     if isinstance(trace, Trace):
         view = view or (tokens if isinstance(tokens, str) else None) or ("heads" if static else first_view(trace))
     else:
@@ -171,6 +176,23 @@ def show(
         return document
     figure = figure_of(trace, view, attention, layer, head, how=how, lang=lang, theme=theme)
     return replace(document, figure=figure)
+
+
+def document_of_tree(tree: Tree, *, lang: Language, theme: Theme | None, height: int | None) -> Document:
+    """The page's picture of a tree of texts."""
+    check_words(lang, theme)
+    about = {
+        "models": [entry_of(tree.model)],
+        "tree": tree.to_json(),
+        "view": "tree",
+        "texts": texts(lang),
+    }
+    title = f"{tree.model.name}: {tree.written.runs[0].text}"
+    return Document(
+        html_of(about, [], title=title, lang=lang, theme=theme),
+        title,
+        height or min(640, 190 + 56 * len(tree.written.ends)),
+    )
 
 
 def figure_of(

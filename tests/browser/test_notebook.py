@@ -1,6 +1,7 @@
 """An executed notebook in the browser: every picture is drawn, and nothing is requested."""
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -162,6 +163,30 @@ def test_two_runs_stand_side_by_side_under_their_names(opened: Open, trace: chum
     assert second < first  # this head looks for “ball”, others do so, too
     names = page.locator(".say").evaluate_all("all => all.map((one) => getComputedStyle(one, '::before').content)")
     assert names == ['"as it is"', '"without 5.5"']
+
+
+def test_a_tree_of_texts_is_walked_folded_and_compared(opened: Open, tmp_path: Path) -> None:
+    gpt = chumoku.load("stories-gpt")
+    tree = chumoku.tree(gpt, "Once upon a time there was").write(5, ways=3, seed=20)
+    page = opened(saved(chumoku.show(tree), tmp_path))
+    drawn(page)
+    nodes, texts = page.get_by_test_id("tree-node"), page.get_by_test_id("document-text")
+    expect(nodes).to_have_count(len(tree.nodes))
+    for branch in tree.branches:
+        ids = ".".join(map(str, branch.ids))
+        page.locator(f'[data-testid=tree-node][data-text="{ids}"]').click()
+        expect(texts).to_have_attribute("data-text", ids)
+        expect(texts.locator("small").last).to_have_text(re.compile(f"^{100 * branch.probabilities[-1]:.0f}"))
+    page.keyboard.press("ArrowLeft")
+    expect(texts).to_have_attribute("data-text", ".".join(map(str, tree.branches[-1].ids[:-1])))
+    ends = page.get_by_test_id("tree-end")
+    expect(ends).to_have_count(len(tree.branches))
+    ends.nth(0).click()
+    ends.nth(1).click()
+    expect(texts).to_have_count(2)
+    page.locator("[data-testid=tree-node].root").click()  # what is shown is never hidden
+    page.keyboard.press("-")
+    expect(page.get_by_test_id("tree-unfold")).to_have_count(1)
 
 
 def test_in_japanese_and_dark(opened: Open, trace: chumoku.Trace, tmp_path: Path) -> None:
