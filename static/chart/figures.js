@@ -5,7 +5,7 @@
 
 import { cutToWidth } from "../model/labels.js";
 import { SAVE } from "../ui/controls.js";
-import { h, svg } from "../ui/dom.js";
+import { barOf, h, svg } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { cssColour } from "./theme.js";
 
@@ -49,22 +49,22 @@ const LETTER = 0.55 * FONT;
  *   table's columns
  */
 
-/** How long each bar is and where it begins: all from one line, at the left unless there are both signs. @param {number[]} values */
+/** Where each bar begins and how long it is, in pixels, and where the line is from which all begin: a negative one points left. @param {number[]} values */
 export function rankedBars(values) {
-  const both = values.some((value) => value > 0) && values.some((value) => value < 0);
-  const most = Math.max(...values.map(Math.abs)) || 1;
-  const room = both ? BAR / 2 : BAR;
-  return values.map((value) => {
-    const w = (Math.abs(value) / most) * room;
-    return { x: both ? BAR / 2 - (value < 0 ? w : 0) : 0, w };
-  });
+  const bars = values.map((value) => barOf(value, values));
+  return {
+    zero: BAR * (bars[0]?.zero ?? 0),
+    bars: bars.map(({ from, share }) => ({ x: BAR * from, w: BAR * share })),
+  };
 }
 
 /** A ranking as a picture that can be saved. @param {Ranking} ranking @returns {Picture} */
 export function rankingPicture({ id, title, about, of, what, rows }) {
   const [width, height] = [NAME + BAR + NUMBER, rows.length * ROW];
   const look = { "font-size": FONT, fill: cssColour("--ink") };
-  const nodes = rankedBars(rows.map(({ value }) => value)).map(({ x, w }, i) => {
+  const { zero, bars } = rankedBars(rows.map(({ value }) => value));
+  const line = { x: NAME + zero - 0.5, y: 0, width: 1, height, fill: cssColour("--ink-2") };
+  const nodes = bars.map(({ x, w }, i) => {
     const { name, value, text } = rows[i];
     const y = i * ROW;
     const short = cutToWidth(name, NAME - 12, (words) => words.length * LETTER);
@@ -76,7 +76,7 @@ export function rankingPicture({ id, title, about, of, what, rows }) {
       svg("text", { ...words, x: width, "font-family": cssColour("--mono"), "text-anchor": "end" }, text),
     ];
   });
-  const plot = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, nodes.flat());
+  const plot = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, nodes.flat(), svg("rect", line));
   const table = [[of, what], ...rows.map(({ name, value }) => [name, value])];
   return { kind: "drawn", content: { id, title, about, label: title, legend: what, table }, plot };
 }

@@ -184,6 +184,24 @@ export const scrolling = (label, table) =>
 export const shareCell = (share, words) =>
   h("td", null, h("span", { class: "share-bar", "aria-hidden": true, style: { "--share": share } }), words);
 
+/**
+ * Where a number's bar is on a track that all of `values` share, in shares of its width. A negative one points left from the zero line.
+ * @param {number} value @param {number[]} values
+ */
+export function barOf(value, values) {
+  const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
+  const of = (/** @type {number} */ x) => (high > low ? (x - low) / (high - low) : 0);
+  return { zero: of(0), from: of(Math.min(0, value)), share: of(Math.max(0, value)) - of(Math.min(0, value)) };
+}
+
+/** The bar of one of these numbers, see `barOf`. @param {number} value @param {number[]} values */
+export function signedTrack(value, values) {
+  const { zero, from, share } = barOf(value, values);
+  const bar = h("span", { class: value < 0 ? "down" : null });
+  const style = { "--zero": zero, "--from": from, "--share": share };
+  return h("span", { class: "track signed", "aria-hidden": true, style }, bar);
+}
+
 // Sizes are read together: for a size that is read between two changes, the browser lays out the page once more.
 
 /** @type {{read: () => any, write: (sizes: any) => void}[]|null} */

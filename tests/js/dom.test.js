@@ -1,8 +1,8 @@
-/** When a page is drawn, sizes are read once, after all that depends on none; text on a canvas is painted last. */
+/** Bars from a zero line. When a page is drawn, sizes are read once, after all that depends on none; text on a canvas is painted last. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { guarded, measured, painted, together } from "../../static/ui/dom.js";
+import { barOf, guarded, measured, painted, together } from "../../static/ui/dom.js";
 
 test("sizes are read together, then written, then canvases are painted once each", () => {
   const done = /** @type {string[]} */ ([]);
@@ -42,4 +42,13 @@ test("a mistake of a painting is that of the view that asked for it", () => {
     ),
   );
   assert.equal(caught.length, 1);
+});
+
+test("a negative number's bar points left from the zero line that all share", () => {
+  const values = [3, -1, 0.5];
+  assert.deepEqual(barOf(3, values), { zero: 0.25, from: 0.25, share: 0.75 });
+  assert.deepEqual(barOf(-1, values), { zero: 0.25, from: 0, share: 0.25 });
+  assert.deepEqual(barOf(-2, [-4, -2]), { zero: 1, from: 0.5, share: 0.5 });
+  assert.deepEqual(barOf(2, [4, 2]), { zero: 0, from: 0, share: 0.5 });
+  assert.deepEqual(barOf(0, [0]), { zero: 0, from: 0, share: 0 });
 });

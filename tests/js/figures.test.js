@@ -52,16 +52,22 @@ test("a PNG says what it is, in a chunk that a reader of the format finds, and k
   assert.deepEqual(first.data, header);
 });
 
-test("bars begin at one line: at the left for one sign, in the middle for both; the longest has all the room", () => {
-  assert.deepEqual(rankedBars([-4, -1]), [
-    { x: 0, w: 320 },
-    { x: 0, w: 80 },
-  ]);
-  assert.deepEqual(rankedBars([4, -2]), [
-    { x: 160, w: 160 },
-    { x: 80, w: 80 },
-  ]);
-  assert.deepEqual(rankedBars([0]), [{ x: 0, w: 0 }]);
+test("bars begin at one line, negative ones to its left; together they have all the room", () => {
+  assert.deepEqual(rankedBars([-4, -1]), {
+    zero: 320,
+    bars: [
+      { x: 0, w: 320 },
+      { x: 240, w: 80 },
+    ],
+  });
+  assert.deepEqual(rankedBars([3, -1]), {
+    zero: 80,
+    bars: [
+      { x: 80, w: 240 },
+      { x: 0, w: 80 },
+    ],
+  });
+  assert.deepEqual(rankedBars([0]), { zero: 0, bars: [{ x: 0, w: 0 }] });
 });
 
 const car = { id: 7, text: " car", bytes: "20636172", partial: false, special: false };

@@ -7,7 +7,7 @@ import { rankState } from "../../data/explain.js";
 import { attentionOf, attentionsOf, can, isCross } from "../../model/description.js";
 import { labelName, tokenLabel } from "../../model/labels.js";
 import { sum } from "../../model/matrix.js";
-import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
+import { h, keepingFocus, perRoot, replace, signedTrack } from "../../ui/dom.js";
 import { checkMark, number, signed } from "../../ui/format.js";
 import { headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -171,8 +171,8 @@ function placeOf(part, attention, layer, model) {
 /** @param {Card} place @param {Contributions} found @param {ModelTrace} trace @param {Actions} actions */
 function drawHeads({ place, said }, { terms }, trace, actions) {
   const heads = strongestHeads(terms, MANY);
-  const most = Math.abs(heads[0]?.value ?? 0) || 1;
-  const rows = heads.map((term) => h("li", null, headRow(term, most, trace, actions)));
+  const values = heads.map(({ value }) => value);
+  const rows = heads.map((term) => h("li", null, headRow(term, values, trace, actions)));
   keepingFocus(place, () =>
     replace(place, h("ol", { class: "head-rows", "aria-label": t("logit.heads_label") }, rows)),
   );
@@ -187,10 +187,9 @@ function rankButton(actions) {
   return h("button", attrs, t("rank.title"));
 }
 
-/** @param {Term} term @param {number} most @param {ModelTrace} trace @param {Actions} actions */
-function headRow({ attention, layer, head, value }, most, trace, actions) {
+/** @param {Term} term @param {number[]} values @param {ModelTrace} trace @param {Actions} actions */
+function headRow({ attention, layer, head, value }, values, trace, actions) {
   const at = { attention, layer: layer ?? 0, head: head ?? 0 };
-  const bar = h("span", { class: value < 0 ? "down" : null, style: { width: `${(Math.abs(value) / most) * 100}%` } });
   const attrs = {
     class: "head-row",
     type: "button",
@@ -210,7 +209,7 @@ function headRow({ attention, layer, head, value }, most, trace, actions) {
         head: at.head,
       }),
     ),
-    h("span", { class: "track", "aria-hidden": true }, bar),
+    signedTrack(value, values),
     h("b", { class: "mono" }, signed(value, 2)),
   );
 }

@@ -260,9 +260,9 @@ function drawNeeds(parts, { by, start, found, done, error, pad }, trace, actions
   else if (!answer) setText(said, t("rank.begins"));
   else if (!heads.length) replace(said, h("span", null, done ? phrase("rank.none", { answer }) : t("rank.begins")));
   else replace(said, h("span", null, phrase(`rank.most_${by}`, { answer, head: headName(trace.model, heads[0]) })));
-  const most = heads.length ? Math.abs(heads[0][by]) : 1;
+  const values = heads.map((one) => one[by]);
   const rows = heads.map((one) =>
-    rankedRow(one, { by, most, start: /** @type {AblationStart} */ (start) }, trace, actions),
+    rankedRow(one, { by, values, start: /** @type {AblationStart} */ (start) }, trace, actions),
   );
   keepingFocus(list, () => replace(list, ...rows));
   const ffn = start && strongestFfn(found, by);

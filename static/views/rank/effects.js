@@ -5,7 +5,7 @@ import { editing, withChanges } from "../../model/compare/runs.js";
 import { attentionOf, attentionsOf, showsMeans } from "../../model/description.js";
 import { groupsOf, headKey, headsOff, headToggled } from "../../model/edits.js";
 import { labelName, tokenLabel } from "../../model/labels.js";
-import { h, replace } from "../../ui/dom.js";
+import { h, replace, signedTrack } from "../../ui/dom.js";
 import { briefPercent, number, percent, signed } from "../../ui/format.js";
 import { attentionWords, headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -202,10 +202,8 @@ export function turn(head, model, actions) {
 export const isOff = (interventions, head, model) =>
   headsOff(interventions, attentionsOf(model)).some((one) => headKey(one) === headKey(head));
 
-/** A head that the answer needs: opened by a click, switched off by its button. @param {Ablation & {kind: "head"}} one @param {{by: By, most: number, start: AblationStart}} of @param {ModelTrace} trace @param {Actions} actions */
-export function rankedRow(one, { by, most, start }, { model }, actions) {
-  const share = `${(Math.abs(one[by]) / most) * 100}%`;
-  const bar = h("span", { class: by === "kl" ? null : "down", style: { width: share } });
+/** A head that the answer needs: opened by a click, switched off by its button. @param {Ablation & {kind: "head"}} one @param {{by: By, values: number[], start: AblationStart}} of @param {ModelTrace} trace @param {Actions} actions */
+export function rankedRow(one, { by, values, start }, { model }, actions) {
   const { attention, layer, head } = one;
   const data = { attention, layer, head };
   const open = h(
@@ -224,7 +222,7 @@ export function rankedRow(one, { by, most, start }, { model }, actions) {
       on: { click: () => actions.set(opening(one, actions.get())) },
     },
     h("span", null, effectPhrase(model, one, start)),
-    h("span", { class: "track", "aria-hidden": true }, bar),
+    signedTrack(one[by], values),
     h("span", { class: "mono" }, measuredText(one, by)),
   );
   const off = h("button", {

@@ -3,7 +3,7 @@
 import { answerRequest, RANK_AXES, RANK_SCOPES, rankState } from "../../data/explain.js";
 import { position } from "../../model/selection.js";
 import { segment } from "../../ui/controls.js";
-import { h, keepingFocus, replace, scrolling, setText, tableHead, update } from "../../ui/dom.js";
+import { h, keepingFocus, replace, scrolling, setText, signedTrack, tableHead, update } from "../../ui/dom.js";
 import { errorText, number, percent, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namesIn, queryNames } from "../query_key.js";
@@ -218,11 +218,9 @@ function drawTable({ table, body }, found, { names, chosen, choose }) {
       ? percent(one.weight ?? 0, 1)
       : (name === "length" ? number : signed)(one[name] ?? 0, name === "delta" ? 3 : 2);
   const order = [...found].sort((a, b) => (b.weight ?? b.length) - (a.weight ?? a.length));
-  const most = Math.max(...found.map(({ delta }) => Math.abs(delta))) || 1;
+  const deltas = found.map(({ delta }) => delta);
   const scope = found[0].head === undefined ? "layer" : "head";
   const rows = order.map((one) => {
-    const width = `${(Math.abs(one.delta) / most) * 100}%`;
-    const bar = h("span", { class: one.delta < 0 ? "down" : null, style: { width } });
     const name = h(
       "button",
       { class: "link mono", type: "button", dataset: { focus: `key ${one.key}` } },
@@ -236,7 +234,7 @@ function drawTable({ table, body }, found, { names, chosen, choose }) {
       },
       h("td", { class: "text" }, name),
       shown.map((column) => h("td", null, text(one, column))),
-      h("td", { class: "rank-bar" }, h("span", { class: "track", "aria-hidden": true }, bar)),
+      h("td", { class: "rank-bar" }, signedTrack(one.delta, deltas)),
     );
     row.onclick = () => choose(one.key);
     return row;

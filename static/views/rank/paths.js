@@ -8,7 +8,7 @@ import { effectMaps } from "../../model/ablations.js";
 import { attentionOf, has } from "../../model/description.js";
 import { indexOfMost } from "../../model/matrix.js";
 import { segment } from "../../ui/controls.js";
-import { h, keepingFocus, replace, setText, update } from "../../ui/dom.js";
+import { h, keepingFocus, replace, setText, signedTrack, update } from "../../ui/dom.js";
 import { number, signed } from "../../ui/format.js";
 import { attentionName } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
@@ -116,7 +116,7 @@ export function drawPaths(parts, paths, trace, state, actions) {
   const said = !found.length ? "nothing" : most.length ? some : "none";
   setText(parts.said, done || most.length ? t(`paths.${said}`, { receiver }) : t("rank.begins"));
   setText(parts.about, t(pathsOf(trace, state)?.to ? "paths.about_head" : "paths.about", { receiver }));
-  keepingFocus(parts.list, () => replace(parts.list, ...most.map((one) => rowOf(one, most[0], trace, actions))));
+  keepingFocus(parts.list, () => replace(parts.list, ...most.map((one) => rowOf(one, most, trace, actions))));
   parts.legend.hidden = !found.length;
   update(parts.save, { hidden: !most.length });
   parts.read = () => rankingOf(most, paths, trace, state);
@@ -142,12 +142,11 @@ function rankingOf(most, paths, trace, state) {
 /** @param {Pick<ModelTrace, "model">} trace @param {PathEffect} one */
 const writerName = ({ model }, one) => (one.kind === "head" ? headName(model, one) : ffnName(model, one));
 
-/** A writer, and what can be asked next: what its own q, k and v get. @param {PathEffect} one @param {PathEffect} most @param {ModelTrace} trace @param {Actions} actions */
+/** A writer, and what can be asked next: what its own q, k and v get. @param {PathEffect} one @param {PathEffect[]} most @param {ModelTrace} trace @param {Actions} actions */
 function rowOf(one, most, { model }, actions) {
-  const share = Math.abs(one.moved / most.moved);
   const name = writerName({ model }, one);
   const where = one.kind === "head" ? one.head : "ffn";
-  const bar = h("span", { class: one.moved < 0 ? "down" : null, style: { width: `${share * 100}%` } });
+  const moved = most.map((one) => one.moved);
   const open = h(
     "button",
     {
@@ -156,7 +155,7 @@ function rowOf(one, most, { model }, actions) {
       on: { click: () => actions.set(opened(one, actions.get())) },
     },
     h("span", null, name),
-    h("span", { class: "track", "aria-hidden": true }, bar),
+    signedTrack(one.moved, moved),
     h("span", { class: "mono" }, signed(one.moved, 3)),
   );
   const attention = one.kind === "head" ? attentionOf(model, one.attention) : null;
