@@ -290,17 +290,20 @@ export function mount(root, store, options) {
     status,
     onTrace,
     trace: /** @type {ModelTrace|null} */ (null),
+    refused: { key: "", said: "" },
     controls: /** @type {Controls} */ ({
       follow: (state) => follows.forEach((one) => one(state)),
       draw: (...now) => draws.forEach((one) => one(...now)),
     }),
     /** @param {number} refused @param {ApiError} error */
     without(refused, error) {
-      const why = errorText(error);
+      const why = errorText(error).replace(/^interventions\[\d+\](?:\.\w+)?(?:\.|: )/, ""); // its chip says which one
       const all = editsOf(store.get());
       const at = all.findIndex(({ edit }) => edit === store.get().interventions[refused]);
-      actions.refusals.set(JSON.stringify(all[at]?.edit), why);
-      status.notice(t("error.edit", { n: refused + 1, why }));
+      const key = JSON.stringify(all[at]?.edit);
+      actions.refusals.set(key, why);
+      this.refused = { key, said: t("error.edit", { n: at + 1, why }) };
+      status.notice(this.refused.said);
       context.address.quietly(() => setter.set(switched(store.get(), [at], false)));
     },
   };
@@ -311,6 +314,10 @@ export function mount(root, store, options) {
   store.subscribe((state, was) =>
     camera?.moves(was, state) ? camera.move(state, () => show(store.get(), true)) : show(state),
   );
+  store.subscribe(({ paused }) => {
+    const { key, said } = page.refused;
+    if (said && !paused.some(({ edit }) => JSON.stringify(edit) === key)) status.withdraw(said);
+  });
   const redraw = () => show(store.get());
   return { status, redraw, drawn: redraw(), set: setter.set, shown: () => page.trace };
 }

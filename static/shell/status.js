@@ -40,6 +40,10 @@ export function createStatus({ root, voice, banner }) {
     say: (text) => setText(voice, text),
     /** A remark that is not an error. @param {string} text */
     notice,
+    /** Takes a remark back, if it is still the one that is shown. @param {string} text */
+    withdraw(text) {
+      if (banner.textContent === text) notice("");
+    },
     /** The server does not respond or is full: counts down to the next try. @param {Waiting} waiting */
     waiting(waiting) {
       clearInterval(countdown);

@@ -795,11 +795,14 @@ def test_an_edit_that_cannot_be_is_set_aside_and_says_why_at_its_chip(page: "Pag
     expect(chip.get_by_role("switch")).to_have_attribute("aria-checked", "false")
     assert cells(page, "weights")[3][1] is None
     assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == [good]
+    chip.get_by_test_id("edit-remove").click()
+    expect(page.get_by_test_id("banner")).to_be_hidden()
 
-    run = {"input": {"text": TEXT}, "interventions": [{"kind": "explode", "where": {"layer": 0}}]}
+    below = {**bad, "where": {**bad["where"], "query": -1}}
+    run = {"input": {"text": TEXT}, "interventions": [{"kind": "explode", "where": {"layer": 0}}, below]}
     page.goto(link({"run": json.dumps(run), "layer": LAYER, "head": HEAD}))
-    expect(page.get_by_test_id("edit-chip")).to_contain_text("explode · layer 0")
-    expect(page.get_by_test_id("banner")).to_contain_text("Edit 1 is switched off.")
+    expect(page.get_by_test_id("banner")).to_contain_text("Edit 2 is switched off. where.query: Input should be")
+    expect(page.get_by_test_id("edit-chip").first).to_contain_text("explode · layer 0")
     page_errors.clear()  # the browser reports the 4xx
 
 
