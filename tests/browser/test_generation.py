@@ -685,6 +685,11 @@ def test_the_sentence_offers_to_compare_with_the_text_that_was_left(page: "Page"
     expect(page.get_by_test_id("cut-looks")).to_be_visible()  # all is measured
     page.get_by_test_id("likely").nth(1).click()
     expect(says).to_contain_text("The other text is kept: Compare both")
+    n = page.get_by_test_id("token").count()
+    step.click()  # the reader writes on before comparing
+    expect(page.get_by_test_id("token")).to_have_count(n + 1)
+    expect(page.get_by_test_id("keep-writing")).to_be_visible()
+    expect(says).not_to_contain_text("is kept")
     page.get_by_test_id("compare-texts").click()
     expect(page.get_by_test_id("pair-kl")).to_be_visible()
 

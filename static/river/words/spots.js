@@ -151,12 +151,12 @@ function embeddingWords({ token, from, id, type, positions, position, scale }) {
 
 /**
  * @typedef {{u: number|null, typed?: boolean, before: number, from: Prediction|null}} Draw
- * @typedef {{step: Draw|null, kept: boolean, playing: boolean, blocked: boolean}} Written  `step`: if this page drew it; `kept`: with it
- *   the text left another one, which is kept
+ * @typedef {{step: Draw|null, kept: boolean, forked: boolean, playing: boolean, blocked: boolean}} Written  `step`: if this page drew
+ *   it; `kept`: with it the text left another one, which is kept; `forked`: it did so here or earlier
  */
 
 /** How the last token came, what comes next, and the button that goes on. @param {Facts} facts @param {Written & {step: Draw}} written @returns {Words} */
-export function writtenWords({ names, row, written, answers: [answer] }, { step, kept, playing, blocked }) {
+export function writtenWords({ names, row, written, answers: [answer] }, { step, kept, forked, playing, blocked }) {
   const name = names[0][row];
   const likelier = likelierOf(step);
   const how = step.u === null ? (step.typed ? "typed" : "forced") : likelier ? "step_unlikely" : "step";
@@ -171,7 +171,18 @@ export function writtenWords({ names, row, written, answers: [answer] }, { step,
   if (blocked) return words;
   const attrs = { class: "link", type: "button", dataset: { testid: "keep-writing", focus: "keep-writing" } };
   const on = h("button", attrs, t(playing ? "generation.pause" : "say.keep_writing"));
-  return [...words, " ", on, ...(kept && !playing ? keptWords() : [])];
+  const other = kept ? keptWords() : forked ? [" ", compareButton()] : [];
+  return [...words, " ", on, ...(playing ? [] : other)];
+}
+
+/** Shows the text beside the one that it parted from. */
+function compareButton() {
+  const attrs = {
+    class: "link opens-drawer",
+    type: "button",
+    dataset: { testid: "compare-texts", focus: "compare-texts" },
+  };
+  return h("button", attrs, t("say.compare_texts"));
 }
 
 /** What the model gave more than the token that was drawn; null: nothing, as far as it reads differently. @param {Draw} step */
@@ -183,10 +194,7 @@ function likelierOf({ before, from }) {
 
 /** That the text which was left is kept, and the button that shows both. @returns {Words} */
 export function keptWords() {
-  const attrs = { class: "link", type: "button", dataset: { testid: "compare-texts", focus: "compare-texts" } };
-  return [
-    h("span", { class: "opens-drawer" }, phrase("say.kept", { compare: h("button", attrs, t("say.compare_texts")) })),
-  ];
+  return [h("span", { class: "opens-drawer" }, phrase("say.kept", { compare: compareButton() }))];
 }
 
 /** How the chosen token came, if it is the last and this page drew it or left another text with it. @param {{trace: ModelTrace, actions: Actions}} now @param {number} row @returns {Written|null} */
@@ -194,7 +202,8 @@ export function writtenOf({ trace: { written }, actions }, row) {
   if (row + 1 !== written?.real.end) return null;
   const { session, player } = writerOf(actions);
   const step = session.step(written.tokens.slice(written.real.start, written.real.end).map(({ id }) => id));
-  const kept = actions.get().lesson === null && session.fork()?.at === session.here();
+  const fork = actions.get().lesson === null ? session.fork() : null;
+  const [forked, kept] = [fork !== null, fork?.at === session.here()];
   if (!step && !kept) return null;
-  return { step, kept, playing: player.doing === "play", blocked: session.blocked() !== null };
+  return { step, kept, forked, playing: player.doing === "play", blocked: session.blocked() !== null };
 }
