@@ -126,6 +126,9 @@ export default {
  * @property {number} repeated @property {number} sequences @property {number} chance @property {number} copying_chance
  */
 
+/** What was measured on random tokens; null: it is not here, or was refused. @param {ModelTrace["explained"]} explained @returns {Induction|null} */
+export const inductionIn = ({ induction }) => (induction?.heads ? induction : null);
+
 /** How many heads are listed. */
 const MOST_REPEATED = 6;
 
@@ -134,7 +137,7 @@ const MOST_REPEATED = 6;
  * @param {HTMLElement} root @param {Labelled[]} labelled @param {ModelTrace} trace @param {State} state @param {Actions} actions
  */
 function drawRepeated(root, labelled, trace, state, actions) {
-  const found = /** @type {Induction|null} */ (trace.explained.induction?.heads ? trace.explained.induction : null);
+  const found = inductionIn(trace.explained);
   root.hidden = !found;
   if (!found) return;
   const most = [...found.heads].sort((a, b) => b.prefix_matching - a.prefix_matching).slice(0, MOST_REPEATED);

@@ -6,13 +6,13 @@ import { h, replace, setText, shareCell } from "../../ui/dom.js";
 import { errorText, number, percent, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
+import { inductionIn } from "../heads/labels.js";
 import { headName } from "./effects.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { VocabularyToken } from "../../model/labels.js"
  * @import { State } from "../../state/store.js"
- * @import { Induction } from "../heads/labels.js"
  */
 
 /**
@@ -60,7 +60,7 @@ export function drawVocabulary({ said, about, matches, writes, shown }, trace, s
 
 /** What the open head does on random tokens that repeat; nothing where it was not measured. @param {ModelTrace} trace @param {State} state */
 function repeatedWords({ explained, attention }, { layer, head }) {
-  const found = /** @type {Induction|null} */ (explained.induction?.heads ? explained.induction : null);
+  const found = inductionIn(explained);
   const one = found?.heads.find((one) => one.attention === attention.id && one.layer === layer && one.head === head);
   if (!found || !one) return [];
   const [share, chance] = [one.prefix_matching, found.chance].map((part) => percent(part, 0));
