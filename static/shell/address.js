@@ -165,7 +165,8 @@ const NAME = "chumoku.room";
 
 /**
  * What the tab knows of a room: a code without a key is an invitation.
- * @typedef {{key?: string, role?: "teacher"|"pupil", code?: string}} Kept
+ * @typedef {{key?: string, role?: "teacher"|"pupil", code?: string, left?: {lesson: string, lessonStep: number}|null}} Kept  `left`: the
+ *   step of a lesson that a pupil's sentence took the place of
  */
 
 /** If the tab stores nothing, it lasts as long as the page. @type {string|null} */

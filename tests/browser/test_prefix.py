@@ -82,7 +82,8 @@ def teaches(page: "Page") -> None:
     open_tools(page)
     page.get_by_test_id("tool-teach").click()
     expect(page.get_by_test_id("room-side")).to_contain_text(f"{PREFIX}join")
-    page.get_by_test_id("room-end").click()
+    for _ in range(2):
+        page.get_by_test_id("room-end").click()
     expect(page.get_by_test_id("room-notice")).to_be_visible()
 
 

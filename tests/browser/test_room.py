@@ -355,6 +355,7 @@ def hand_in(teacher: "Page", pupils: list["Page"]) -> None:
     expect(teacher.get_by_test_id("fold-room-turn")).to_be_visible()
     expect(first.get_by_test_id("room-hand-in")).to_be_hidden()
     teacher.get_by_test_id("room-open").click()
+    teacher.reload()  # the page may be loaded again meanwhile
     back = teacher.get_by_test_id("room-to-lesson")
     expect(back).to_have_text("Back to the lesson (step 2)")
     back.click()
@@ -369,8 +370,11 @@ def leave(teacher: "Page", pupils: list["Page"]) -> None:
     expect(pupils[3].get_by_test_id("room-notice")).to_have_text("You have left the room.")
     expect(teacher.get_by_test_id("room-people")).to_contain_text("3 here")
     teacher.get_by_test_id("room-open").click()
+    end = teacher.get_by_test_id("room-end")
+    end.click()
+    expect(end).to_have_text("End now and delete everything")
     with teacher.expect_download() as download:
-        teacher.get_by_test_id("room-end").click()
+        end.click()
     results = download.value.path().read_text("utf-8")
     assert "Lily has a green hat." in results
     assert "Pupil 0" not in results

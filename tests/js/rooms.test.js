@@ -10,7 +10,7 @@ import { handedText } from "../../static/learn/room/pupil.js";
 import { ownQuestion, saidHere } from "../../static/learn/room/questions.js";
 import { resultsPage } from "../../static/learn/room/results.js";
 import { createProblems } from "../../static/learn/room/room.js";
-import { inReadersLanguage, tallies } from "../../static/learn/room/vote.js";
+import { inReadersLanguage, OWN_TASK, tallies, taskInWords } from "../../static/learn/room/vote.js";
 import { cardContent, stateOfSentence, wallContent } from "../../static/learn/room/wall.js";
 import { invitationIn } from "../../static/shell/address.js";
 import { DEFAULTS } from "../../static/state/store.js";
@@ -30,6 +30,11 @@ test("the door says whether other devices can come in, and that nobody came", ()
   // A pupil in a tab of the same machine is no proof; one in spite of a container is.
   assert.equal(doorSays({ ...open, problem: "only_this_machine", came: true }), "room.problem.only_this_machine");
   assert.equal(doorSays({ ...open, problem: "inside", came: true }), null);
+});
+
+test("the page's own task is said in each reader's language, a typed one as it was typed", () => {
+  assert.equal(taskInWords(OWN_TASK), "Write a sentence, or hide a connection.");
+  assert.equal(taskInWords("A sentence with red"), "A sentence with red");
 });
 
 test("a code leaves the address, and the rest of the link stays", () => {

@@ -11,7 +11,7 @@ import { t } from "../../ui/i18n.js";
 import { revealAnswer } from "../lesson/step.js";
 import { createFollowing, sharedLink } from "./following.js";
 import { preparedQuestions } from "./questions.js";
-import { drawVote, inReadersLanguage } from "./vote.js";
+import { drawVote, inReadersLanguage, taskInWords } from "./vote.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -104,6 +104,7 @@ export function createPupil(context, { say, leave }) {
   const asked = h("div");
   const handing = h("div");
   replace(card, fold, asked, handing);
+  const phone = matchMedia("(max-width: 760px)");
   let newest = "";
 
   /** @param {boolean} on */
@@ -217,7 +218,7 @@ export function createPupil(context, { say, leave }) {
     const label = h("label", { for: field.id }, t("room.typed"));
     replace(
       root,
-      h("p", { class: "room-ask" }, h("b", null, t("room.your_turn")), " ", turn.ask),
+      h("p", { class: "room-ask" }, h("b", null, t("room.your_turn")), " ", taskInWords(turn.ask)),
       reads && h("p", { class: "room-field" }, label, field),
       h("p", { class: "dim" }, t(reads ? "room.turn_how" : "room.turn_how_picture")),
       own.name !== "" &&
@@ -259,6 +260,7 @@ export function createPupil(context, { say, leave }) {
     if (text === "") return;
     typing.given = typing.field.value;
     following.explore();
+    if (phone.matches) unfold(false); // the picture of it is below
     address.open(linkOf(/** @type {State} */ ({ ...DEFAULTS, model, text, pair }), declared));
   }
 

@@ -3,7 +3,7 @@
 import { percent } from "../../ui/format.js";
 import { language, t } from "../../ui/i18n.js";
 import { saveText } from "../../ui/save.js";
-import { tallies, total } from "./vote.js";
+import { tallies, taskInWords, total } from "./vote.js";
 
 /** @import { Results } from "../../data/rooms.js" */
 
@@ -68,7 +68,7 @@ function turnOf({ ask, sentences }, origin) {
     const by = name ? ` — ${escaped(name)}` : "";
     return tag("li", `<a href="${escaped(href)}">${escaped(text)}</a>${by}`);
   });
-  return tag("section", tag("h2", escaped(ask)), tag("ul", ...items));
+  return tag("section", tag("h2", escaped(taskInWords(ask))), tag("ul", ...items));
 }
 
 /** @param {Results} results */

@@ -21,10 +21,13 @@ import { createTeacher } from "./teacher.js";
 
 /**
  * What a teacher's or a pupil's part of the page is given.
+ * @typedef {Kept["left"]} Left
+ *
  * @typedef {Object} Seat
  * @property {string} key
  * @property {(message: Message) => void} say  to the room
  * @property {() => void} leave  ends the room of a teacher
+ * @property {() => {left: Left}} kept  of the tab @property {(kept: {left: Left}) => void} keep
  * @property {(error: unknown) => void} problem  shown in the bar
  *
  * What it does with what comes.
@@ -103,7 +106,11 @@ export function createRoom(context, { keptRoom, keepRoom }) {
       problems.refuse(why, message.kind);
     }
     /** @type {Seat} */
-    const seat = { key, say, leave: () => leave(key), problem: (error) => problems.refuse(error) };
+    const seat = {
+      ...{ key, say, leave: () => leave(key), problem: (error) => problems.refuse(error) },
+      kept: () => ({ left: keptRoom().left ?? null }),
+      keep: (kept) => keepRoom({ ...keptRoom(), ...kept }),
+    };
     part = as === "teacher" ? createTeacher(context, seat) : createPupil(context, seat);
     replace(bar, part.bar, problem);
     bar.hidden = false;

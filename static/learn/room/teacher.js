@@ -14,8 +14,7 @@ import { createWall, handedInWords } from "./wall.js";
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Taught } from "../../data/rooms.js"
  * @import { Context } from "../../page.js"
- * @import { State } from "../../state/store.js"
- * @import { Part, Seat } from "./room.js"
+ * @import { Left, Part, Seat } from "./room.js"
  */
 
 /** @param {Context} context @param {Seat} seat @returns {Part} */
@@ -25,8 +24,8 @@ export function createTeacher(context, seat) {
   const leading = createLeading(context, say);
   /** @type {Taught|null} */
   let room = null;
-  /** The step of the lesson that a pupil's sentence took the place of. @type {Pick<State, "lesson"|"lessonStep">|null} */
-  let left = null;
+  /** The step of the lesson that a pupil's sentence took the place of. */
+  let { left } = seat.kept();
 
   // The bar.
   const code = h("b", { class: "room-code", translate: "no", dataset: { testid: "room-code" } });
@@ -36,7 +35,7 @@ export function createTeacher(context, seat) {
   const acts = h("span", { class: "room-acts" });
   const toLesson = button("room-to-lesson", "primary", "", () => {
     const step = left;
-    left = null;
+    leaveLesson(null);
     actions.set(step ?? {});
   });
   const seen = button("room-see-turn", "", "", () => toggle(true, turn));
@@ -54,6 +53,12 @@ export function createTeacher(context, seat) {
     wide,
     more,
   );
+
+  /** Kept by the tab: the page may be loaded again meanwhile. @param {Left} step */
+  function leaveLesson(step) {
+    left = step;
+    seat.keep({ left });
+  }
 
   // The drawer.
   const names = ["door", "lead", "said", "people", "question", "turn", "end"];
@@ -154,7 +159,7 @@ export function createTeacher(context, seat) {
   function showSentence({ id, link }) {
     say({ kind: "recall" }); // in a turn, all are exploring
     const { lesson, lessonStep } = actions.get();
-    if (lesson !== null) left = { lesson, lessonStep };
+    if (lesson !== null) leaveLesson({ lesson, lessonStep });
     address.open(link);
     leading.show(actions.get(), id);
     toggle(false);
@@ -202,6 +207,16 @@ export function createTeacher(context, seat) {
       id: newId("room-with-names"),
       dataset: { testid: "room-with-names" },
     });
+    let sure = false;
+    /** It is pressed twice: nothing of the room is left then. @param {boolean} now */
+    const ask = (now) => {
+      sure = now;
+      setText(ends, t(sure ? "room.end_sure" : "room.end_save"));
+    };
+    const ends = button("room-end", "", t("room.end_save"), () =>
+      sure ? void save().then(leave, problem) : ask(true),
+    );
+    ends.addEventListener("blur", () => ask(false));
     const save = async () => {
       saveResults(await roomResults(key, names.checked));
     };
@@ -213,7 +228,7 @@ export function createTeacher(context, seat) {
         "p",
         { class: "room-buttons" },
         button("room-save", "", t("room.save"), () => save().catch(problem)),
-        button("room-end", "", t("room.end_save"), () => save().then(leave, problem)),
+        ends,
       ),
       h("p", { class: "dim" }, t("room.end_about")),
     );

@@ -12,6 +12,12 @@ export const total = (counts) => counts.reduce((sum, one) => sum + one, 0);
 /** A question of the page in this reader's language; one that was typed has only its own. @template {{ask: string, options: string[]}} Asked @param {Asked & Pick<Question, "others">} question @returns {Asked} */
 export const inReadersLanguage = (question) => ({ ...question, ...question.others?.[language()] });
 
+/** The page's own task for everybody's turn, which is sent by its name. */
+export const OWN_TASK = "room.turn_proposal";
+
+/** A task in this reader's language; one that was typed has only its own. @param {string} ask */
+export const taskInWords = (ask) => (ask === OWN_TASK ? t(OWN_TASK) : ask);
+
 /**
  * Both votes of each option, as shares. @param {Pick<Question, "options"|"counts"|"right">} question
  * @returns {{option: string, right: boolean, rounds: {n: number, share: number}[]}[]}

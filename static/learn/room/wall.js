@@ -8,6 +8,7 @@ import { DEFAULTS } from "../../state/store.js";
 import { buildFold, button } from "../../ui/controls.js";
 import { h, keepingFocus, newId, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { OWN_TASK, taskInWords } from "./vote.js";
 
 /**
  * @import { Message, Sentence, Taught } from "../../data/rooms.js"
@@ -129,7 +130,7 @@ export function createWall(context, { say, show }) {
     });
     replace(
       root,
-      h("h3", null, t("room.turn_is", { ask })),
+      h("h3", null, t("room.turn_is", { ask: taskInWords(ask) })),
       status,
       h("p", { class: "room-buttons" }, n > 0 && cover, end),
       n > 0 && shown && h("p", { class: "dim" }, t("room.wall_how")),
@@ -149,7 +150,8 @@ export function createWall(context, { say, show }) {
     });
     asked = field;
     const start = button("room-turn-start", "", t("room.turn_start"), () => {
-      if (field.value.trim()) say({ kind: "turn", ask: field.value.trim() });
+      const ask = field.value.trim();
+      if (ask) say({ kind: "turn", ask: ask === words ? OWN_TASK : ask });
     });
     const label = h("label", { for: field.id }, t("room.turn_about"));
     replace(
