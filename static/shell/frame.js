@@ -145,8 +145,13 @@ function buildPath(masks, tools) {
   const button = h("button", { class: "btn", type: "button", dataset: { testid: "tools" } }, t("tools.button"));
   const panel = h("div", { class: "tools-panel" }, items, tools);
   const menu = h("div", { class: "tools" }, button, panel);
-  const element = h("div", { class: "path" }, trail, inside, h("span", { class: "grow" }), masks, menu);
-  return { element, trail, crumbs, inside, menu, button, panel, items };
+  const unfold = h("button", {
+    ...{ class: "btn unfold", type: "button", "aria-expanded": "false", dataset: { testid: "path-more" } },
+    ...{ "aria-label": t("path.more"), title: t("path.more") },
+  });
+  unfold.append("⋯");
+  const element = h("div", { class: "path" }, trail, inside, unfold, h("span", { class: "grow" }), masks, menu);
+  return { element, trail, crumbs, inside, unfold, menu, button, panel, items };
 }
 
 /** The place of shell/saved_traces.js, and what chooses a file. */

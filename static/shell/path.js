@@ -93,7 +93,12 @@ const ended = (crumbs) => crumbs.map((crumb, i) => (i < crumbs.length - 1 ? crum
 
 /** @param {Context} context @returns {Follow} */
 export function createPath({ actions, modelOf, frame, ground }) {
-  const { trail, crumbs, inside, element } = frame.path;
+  const { trail, crumbs, inside, unfold, element } = frame.path;
+  let unfolded = false; // on a phone: what stands there in a second line
+  unfold.addEventListener("click", () => {
+    unfolded = element.classList.toggle("unfolds");
+    update(unfold, { "aria-expanded": unfolded });
+  });
   const stations = VIEWS.filter(({ id, within }) => !within && placeNamed(id) !== "tools" && id !== "model");
   const tabs = stations.map((view) => tabOf(view, frame.opened.id, actions, modelOf));
   const walk = walkButton(actions, modelOf);
@@ -137,6 +142,9 @@ export function createPath({ actions, modelOf, frame, ground }) {
     frame.say.hidden = state.quiz; // a quiz asks for the answer that it says
     element.hidden = isEmpty(state);
     element.classList.toggle("long", stacksOf(model).length > 1 && placeOf(state).layer);
+    const unfolds = unfolded || state.padCount > 0 || !state.padMask;
+    element.classList.toggle("unfolds", unfolds);
+    update(unfold, { "aria-expanded": unfolds });
     frame.dock.hidden = isEmpty(state) || model.description.predicts === "none" || state.file !== null; // its room, before it is drawn
     frame.masks.element.hidden = frame.sentence.edit.hidden = state.file !== null; // a saved trace is as it is
     frame.heads.element.hidden = placeNamed(state.view) !== "head"; // also while the walk is elsewhere: it stays where it is
