@@ -142,7 +142,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
     frame.say.hidden = state.quiz; // a quiz asks for the answer that it says
     element.hidden = isEmpty(state);
     element.classList.toggle("long", stacksOf(model).length > 1 && placeOf(state).layer);
-    const unfolds = unfolded || state.padCount > 0 || !state.padMask;
+    const unfolds = unfolded || state.padCount > 0 || !state.padMask || state.view === "computation"; // which it ends
     element.classList.toggle("unfolds", unfolds);
     update(unfold, { "aria-expanded": unfolds });
     frame.dock.hidden = isEmpty(state) || model.description.predicts === "none" || state.file !== null; // its room, before it is drawn
