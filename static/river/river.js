@@ -327,6 +327,7 @@ function playWords(root, facts, predicts, time) {
 /** Which attention's heads are drawn, where a stack has several. @param {HTMLElement} root @param {Attention[]} choices @param {string|null} chosen @param {Now["actions"]} actions */
 function drawChoice(root, choices, chosen, actions) {
   root.hidden = choices.length < 2;
+  if (root.hidden) return;
   const open = choices.find(({ id }) => id === chosen) ?? choices[0];
   keepingFocus(root, () =>
     replace(

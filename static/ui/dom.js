@@ -144,7 +144,8 @@ function setAttribute(element, name, value) {
   if (name === "on") {
     for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
   } else if (name === "dataset") {
-    for (const [key, item] of Object.entries(value)) element.dataset[key] = String(item);
+    for (const [key, item] of Object.entries(value))
+      if (element.dataset[key] !== String(item)) element.dataset[key] = String(item);
   } else if (name === "style") {
     for (const [key, item] of Object.entries(value)) element.style.setProperty(key, String(item));
   } else {

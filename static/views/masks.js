@@ -73,8 +73,8 @@ function createPadding(actions, model) {
       setText(unseen, t(translates || !causal ? "masks.right_seen" : "masks.right_unseen"));
       const why = model().picture ? "picture.padding" : "masks.padding";
       const now = padCount ? maskNow(padMask, leak) : "";
-      mask.set(padMask, t(`${hidden.length ? "picture" : "masks"}.padding_about`), now, false);
       if (nothing) mask.set(padMask, t(`${why}_none`), "", true);
+      else mask.set(padMask, t(`${hidden.length ? "picture" : "masks"}.padding_about`), now, false);
       mask.row.classList.toggle("changed", !padMask && !nothing);
       row.classList.toggle("changed", padCount > 0);
       const [skips, place] = [skipsPads(model()), padCount && trace ? positionsNow(trace, state) : ""];

@@ -366,7 +366,7 @@ function tellMore(strip) {
 function light(button, index, at) {
   button.classList.toggle("q", index === at.query);
   button.classList.toggle("k", index === at.key);
-  button.tabIndex = index === (at.query ?? at.key ?? 0) ? 0 : -1;
+  update(button, { tabindex: index === (at.query ?? at.key ?? 0) ? 0 : -1 });
   const roles = [index === at.query && t("sentence.is_query"), index === at.key && t("sentence.is_key")];
   const description = roles.filter(Boolean).join(", ");
   if (description) button.setAttribute("aria-description", description);

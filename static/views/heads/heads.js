@@ -297,8 +297,7 @@ function light(rows, attention, state) {
     row.cells.forEach((canvas, head) => {
       const open = row.attention === attention && row.layer === state.layer && head === state.head;
       canvas.classList.toggle("on", open);
-      canvas.tabIndex = open ? 0 : -1;
-      canvas.setAttribute("aria-selected", String(open));
+      update(canvas, { tabindex: open ? 0 : -1, "aria-selected": open });
     });
   }
 }

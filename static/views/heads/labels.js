@@ -58,7 +58,7 @@ export function nameHead(canvas, name) {
   const named = label ? t("labels.named", { name, label: headKindName(label) }) : name;
   const shown = "off" in canvas.dataset ? t("heads.named_off", { name: named }) : named;
   const text = effect ? `${shown} · ${effect}` : shown;
-  canvas.dataset.name = name;
+  if (canvas.dataset.name !== name) canvas.dataset.name = name;
   if (canvas.title === text) return;
   canvas.title = text;
   canvas.setAttribute("aria-label", text);
