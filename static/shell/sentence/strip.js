@@ -8,7 +8,7 @@ import { bytesLabel, characterGroups, namesOf, tokenName, visibleText } from "..
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
 import { COMES, rowOfToken, tokenOfRow } from "../../model/written.js";
-import { h, replace, setText, update } from "../../ui/dom.js";
+import { h, replace, replaceChanged, setText, update } from "../../ui/dom.js";
 import { integer } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { patchWords } from "../../ui/patch_picture.js";
@@ -63,7 +63,8 @@ function createToken(side, choose) {
       });
       setText(id, String(token.id));
       const spelled = `${token.id} ${token.bytes}`; // bytes that are part of a character are all called the same
-      if (spelled !== drawn || token.patch) replace(text, tokenText(token));
+      if (token.patch) replace(text, tokenText(token));
+      else if (spelled !== drawn) replaceChanged(text, tokenText(token));
       drawn = spelled;
       if (beside === `${nth} ${place}`) return;
       beside = `${nth} ${place}`;
