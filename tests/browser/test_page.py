@@ -57,6 +57,33 @@ def strip_ids(page: "Page") -> list[int]:
 # --- what is typed -------------------------------------------------------------------------------------------------
 
 
+MARKUP = """node => {
+  const copy = node.cloneNode(true);
+  for (const one of [copy, ...copy.querySelectorAll('*')]) {
+    const attributes = [...one.attributes].map(({ name, value }) => [name, value]).sort();
+    for (const [name] of attributes) one.removeAttribute(name);
+    for (const [name, value] of attributes)
+      if (name !== 'style') one.setAttribute(name, name === 'class' ? value.split(' ').sort().join(' ') : value);
+  }
+  return copy.outerHTML;
+}"""
+
+
+def test_what_is_drawn_in_place_is_what_a_fresh_page_draws(open_page: "Callable[..., Page]") -> None:
+    page, fresh = open_page(), open_page()
+    parts = [".strip:not(.target-strip)", '[data-testid="arithmetic"]', ".candidates", '[data-testid="legend"]']
+    show(page, urlencode({"view": "attention", "layer": 2, "text": "Tom saw a café 😀."}))
+    for text, head in (("A cat. A cat saw Tom and a red car.", 3), ("Tom ok", 6)):
+        type_text(page, text)
+        page.locator(f'[data-testid="head"][data-layer="2"][data-head="{head}"]').click()
+        show(fresh, urlencode({"view": "attention", "layer": 2, "head": head, "text": text}))
+        for one in (page, fresh):
+            expect(one.locator('[data-line="moves"] .card-middle')).to_contain_text("writes")  # it comes last
+            expect(one.locator(".card-title small")).to_have_text(f"head 2·{head}")
+        for part in parts:
+            assert page.locator(part).evaluate(MARKUP) == fresh.locator(part).evaluate(MARKUP), (part, text)
+
+
 @pytest.mark.warm
 def test_typing_draws_all_heads(page: "Page") -> None:
     page.goto("/")
