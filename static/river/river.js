@@ -202,13 +202,16 @@ function createRiver(parts) {
     return now && [edgeOf(now.trace, now.state, hides === "head")];
   };
 
-  /** Effects come many at a time: the first is drawn at once, the others together. */
+  /** Effects come many at a time: the first is drawn at once, the others together, and what ends them at once again. */
   function soon() {
-    timer ||= setTimeout(
+    const { deciding = null, error = null } = last?.measured ?? {};
+    const ended = deciding !== null || error !== null;
+    clearTimeout(timer);
+    timer = setTimeout(
       () => {
         frame = requestAnimationFrame(render);
       },
-      drawnAt + GATHERING - performance.now(),
+      ended ? 0 : Math.max(0, drawnAt + GATHERING - performance.now()),
     );
   }
 
