@@ -77,20 +77,15 @@ function drawEffect(pen, square, { effectOf, colours }) {
 /** A square of at least this width has its head's number. */
 const NUMBERED = 48;
 
-/** In its corner, where a causal head has nothing; over the weights of another, on the ground's colour. @param {Pen} pen @param {Square} square @param {PictureStyle} style */
+/** In its corner, where a causal head has nothing; over the weights of another, with an edge. @param {Pen} pen @param {Square} square @param {PictureStyle} style */
 function drawNumber(pen, square, style) {
   const { layer, head, x, y, width } = square;
   const { colours, type } = style;
-  write(pen, style, { size: 11, colour: style.isHead(square) ? colours.accent : colours.dim, align: "right" });
-  const text = `${layer}·${head}`;
-  const room = pen.measureText(text).width + 4;
-  const words = pen.fillStyle;
-  pen.globalAlpha = 0.85;
-  pen.fillStyle = colours.ground;
-  pen.fillRect(x + width - room, y, room, 13 * type);
-  pen.globalAlpha = 1;
-  pen.fillStyle = words;
-  pen.fillText(text, x + width - 2, y + 10.5 * type);
+  write(pen, style, { size: 11, colour: style.isHead(square) ? colours.accent : colours.ink, align: "right" });
+  const [text, right, line] = [`${layer}·${head}`, x + width - 3, y + 11 * type];
+  Object.assign(pen, { strokeStyle: colours.ground, lineWidth: 3, lineJoin: "round" });
+  pen.strokeText(text, right, line);
+  pen.fillText(text, right, line);
 }
 
 /** In less width there is a head's name only. */

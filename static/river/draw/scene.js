@@ -283,9 +283,11 @@ function drawTitles(pen, band, { only, bands, lit, links, isStrip }, style) {
 /** The ground of a text that lines may cross. @param {Pen} pen @param {{x: number, y: number, width: number}} text @param {string} colour */
 function drawPlate(pen, { x, y, width }, colour) {
   pen.fillStyle = colour;
+  pen.globalAlpha = 0.75; // a river goes on behind it
   pen.beginPath();
   pen.roundRect(x - 4, y - 13, width + 8, 18, 4);
   pen.fill();
+  pen.globalAlpha = 1;
 }
 
 /** The layer of the open place, from its title to its last row. @param {Pen} pen @param {{x0: number, x1: number}} column @param {{top: number, bottom: number}} rows @param {PictureStyle} style */
