@@ -114,6 +114,12 @@ def test_the_command_line_needs_no_http() -> None:
     assert offences("app/cli", "chumoku.app.http", "chumoku.app.main", "fastapi", but=serving) == []
 
 
+def test_processes_of_their_own_start_without_torch() -> None:
+    """They are run by their path, and import nothing of ours."""
+    for name in ("app/services/download_process.py", "model/traceable/huggingface/chat_process.py"):
+        assert not any(module.startswith(("chumoku", "torch", "transformers")) for module in imports(ROOT / name))
+
+
 @pytest.mark.parametrize("folder", ["app", "model"])
 def test_nothing_imports_the_tests(folder: str) -> None:
     assert offences(folder, "tests", "pytest", "conftest") == []

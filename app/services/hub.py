@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from chumoku.app.errors import AppError
+from chumoku.app.services import download_process
 from chumoku.model.traceable import ID, cache_folder, cached
 
 FILES = [
@@ -111,7 +112,9 @@ class Download:
         return cache_folder() / f"models--{self.repository.id.replace('/', '--')}" / "blobs"
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "chumoku.app.services.hub", self.repository.id, str(cache_folder())]
+        # -P: the script's folder is none to import from.
+        script = [sys.executable, "-P", download_process.__file__]
+        command = [*script, self.repository.id, str(cache_folder()), *FILES]
         # Without Xet, whose chunks arrive elsewhere: the bytes of the cache's files are the progress.
         quiet = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
         self.process = subprocess.Popen(
@@ -209,18 +212,3 @@ def reads(folder: Path) -> bool:
     """Whether a cached folder has what turns a text or a picture into numbers: another program may have asked for the
     weights alone."""
     return any((folder / name).is_file() for name in READERS)
-
-
-def main(id: str, cache: str) -> None:
-    """The process of a download: prints where it is, or what went wrong, as JSON."""
-    from huggingface_hub import snapshot_download
-
-    try:
-        print(json.dumps({"folder": snapshot_download(id, cache_dir=cache, allow_patterns=FILES)}))
-    except Exception as error:
-        number = getattr(error, "errno", None)
-        print(json.dumps({"kind": type(error).__name__, "said": str(error)[:2000], "errno": number}))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -413,22 +413,22 @@ def test_pads_are_hidden_or_not_and_take_a_position_or_none(pair: Pair, side: st
         changes(found[rows], pair.found())
 
 
+@pytest.mark.parametrize("pair", ["llama", "mistral", "gemma2"], indirect=True)
 def test_positions_that_are_off_are_all_the_first(pair: Pair) -> None:
     """Where they turn q and k; the other families: `test_formula_edits.py`."""
     if name_of(pair) == "gemma2":
         with pytest.raises(AppError, match="has no positions") as refusal:
             pair.found({"kind": "no_positions"})
         assert refusal.value.code == "cannot"
-    elif name_of(pair) in ("llama", "mistral"):
-        found = pair.found({"kind": "no_positions"})
-        close(found, pair.expected(position_ids=torch.zeros(1, len(pair.run().ids), dtype=torch.long)))
-        changes(found, pair.found())
+        return
+    found = pair.found({"kind": "no_positions"})
+    close(found, pair.expected(position_ids=torch.zeros(1, len(pair.run().ids), dtype=torch.long)))
+    changes(found, pair.found())
 
 
+@pytest.mark.parametrize("pair", ["mistral", "gemma2"], indirect=True)
 def test_sublayers_that_are_off_write_nothing(pair: Pair) -> None:
     """Those of families that `test_formula_edits.py` has not."""
-    if name_of(pair) not in ("mistral", "gemma2"):
-        return
     plain = pair.found()
     for role, path in (("attn_out", "self_attn.o_proj"), ("out", "mlp.down_proj")):
         off = {"kind": "ablate", "where": {"layer": 1, "role": role}}
