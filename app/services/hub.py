@@ -112,7 +112,7 @@ class Download:
         return cache_folder() / f"models--{self.repository.id.replace('/', '--')}" / "blobs"
 
     def start(self) -> None:
-        # -P: the script's folder is none to import from.
+        # -P: nothing is imported from the script's folder.
         script = [sys.executable, "-P", download_process.__file__]
         command = [*script, self.repository.id, str(cache_folder()), *FILES]
         # Without Xet, whose chunks arrive elsewhere: the bytes of the cache's files are the progress.

@@ -42,7 +42,7 @@ def test_a_sentence_takes_the_path_that_is_written_down(page: "Page") -> None:
 TEXT = "Tom lost his red car. Tom was sad. Mom found the red"
 
 # In every document, before its scripts: whether nothing is left to do. Each step of an answer, and whatever the page
-# puts off for less than a second, is a task of its thread: after so many frames without one, nothing is on its way.
+# puts off for less than a second, is a task of its thread: eight frames without one, and nothing is on its way.
 QUIET = """(() => {
   const later = new Set();
   for (const [put, end] of [['setTimeout', 'clearTimeout'], ['requestIdleCallback', 'cancelIdleCallback']]) {
