@@ -1,6 +1,7 @@
 /** One head in two runs: before, as trained; after, with the current switches; and the difference. */
 
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
+import { cssColour } from "../../chart/theme.js";
 import { ABSENT, difference, laid } from "../../model/compare/compare.js";
 import { leakOfRow, openSquare } from "../../model/compare/measure.js";
 import { compared, comparisonOf, isBefore } from "../../model/compare/runs.js";
@@ -148,6 +149,8 @@ function sumsOf({ queries: { real }, keys }, { overview }) {
 
 /** The least difference that may have full colour: 0.1 %. Below 10⁻⁵ there is only rounding. */
 const LEAST = 0.001;
+/** A smaller difference is written as 0.00. */
+const UNCHANGED = 0.005;
 
 /**
  * after − before, on a scale that reaches as far to both sides of 0 as the largest difference.
@@ -167,6 +170,7 @@ function drawDifference(parts, trace, state, actions, { before, after }) {
     forbidden: isEmpty ? forbidden : null,
     scale,
     cellText: (value) => signed(value, 2).replace(/^(.)0\./, "$1."),
+    faint: { below: UNCHANGED, ink: cssColour("--ink-3") },
     sums: true,
     margin: { title: "½Σ|·|", text: (row) => (isReal(row) ? movedOf(values, row, size) : "") },
     words(query, key) {
