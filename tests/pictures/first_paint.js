@@ -69,14 +69,14 @@ async function drawnAt(server, width) {
   );
   const canvas = /** @type {HTMLCanvasElement} */ (root.querySelector("[data-testid=river]"));
   const board = /** @type {Board} */ (boardOf(canvas));
-  for (let tries = 0; !board.shown?.facts.measured?.deciding; tries++) {
-    if (tries > 200) throw new Error("the effects of knockouts did not come");
+  const says = /** @type {HTMLElement} */ (root.querySelector("[data-testid=river-says]"));
+  for (let tries = 0; !board.shown?.facts.measured?.deciding || !says.querySelector("button"); tries++) {
+    if (tries > 200) throw new Error("the effects of knockouts did not come, or the sentence does not say them");
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   await new Promise((resolve) => setTimeout(resolve, 50));
   size.width = WIDTH;
   const scene = /** @type {Drawn["scene"]} */ (board.scene);
-  const says = /** @type {HTMLElement} */ (root.querySelector("[data-testid=river-says]"));
   return { scene, shown: board.shown, pitch: scene.bands[0].rows[0].height, says };
 }
 
