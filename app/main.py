@@ -25,6 +25,7 @@ from chumoku.app.http.deps import State
 from chumoku.app.http.middleware import Failures, HeadAsGet, SecurityHeaders
 from chumoku.app.http.observe import Observe
 from chumoku.app.http.packing import Packing
+from chumoku.app.http.routing import FixedPaths
 from chumoku.app.page_files import STATIC
 from chumoku.app.services import discovery, generation, pictures
 from chumoku.app.services.batching import Batching
@@ -71,6 +72,7 @@ def create_app(settings: Settings | None = None, loaded: Library | None = None) 
     app.state.body_limits, app.state.metrics = limits, metrics
     app.state.built = Built()
     handlers.install(app)
+    app.router.routes.append(FixedPaths(route for router in ROUTERS for route in router.routes))
     for router in ROUTERS:
         app.include_router(router)
     app.mount("/static", FreshFiles(directory=STATIC), name="static")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from chumoku.app.api.answers import BUSY, EVENTS, REFUSALS, Answers, as_json
 from chumoku.app.api.requests import GenerateRequest, WaysRequest
-from chumoku.app.http.backpressure import EventStream
-from chumoku.app.http.bodies import JsonRoute
+from chumoku.app.http.backpressure import EventStream, WholeStream
+from chumoku.app.http.bodies import DirectRoute
 from chumoku.app.http.deps import state_of, wanted_by
 from chumoku.app.http.observe import seen
 from chumoku.app.services import sizes
@@ -21,14 +21,15 @@ from chumoku.app.services.job_queue import JobQueue
 from chumoku.app.services.ways import Ways
 from chumoku.app.services.wire import Event, Piece, piece
 
-router = APIRouter(prefix="/api", tags=["generation"], route_class=JsonRoute)
+router = APIRouter(prefix="/api", tags=["generation"], route_class=DirectRoute)
 Events = AsyncGenerator[Event | Piece, None]
 RESPONSES: Answers = {200: EVENTS, **as_json(REFUSALS | BUSY)}
 
 
-async def opened(request: GenerateRequest, http: Request) -> AsyncIterator[Events]:
-    """The events of the requested generation, which holds a stream slot and memory for its answer until the stream
-    ends. A dependency, so that an invalid request gets a normal error: the stream has not started yet.
+@asynccontextmanager
+async def opened(request: GenerateRequest, http: Request) -> AsyncIterator[tuple[Begun, Event]]:
+    """The requested generation and its start. It holds a stream slot and memory for its answer until the stream ends.
+    Raises what is wrong with the request: as long as no stream has started, the answer is a normal error.
     """
     state, about = state_of(http), seen(http.scope)
     work, limits, entry = state.work, state.settings, state.library.find(request.model)
@@ -56,13 +57,13 @@ async def opened(request: GenerateRequest, http: Request) -> AsyncIterator[Event
         session = begun.session
         about.n_tokens = len(session.prompt)
         try:
-            yield events_of(begun, start, work, state.steps)
+            yield begun, start
         finally:
             about.n_new = session.n_new
 
 
 @router.post("/generate", response_class=Response, responses=RESPONSES)
-async def generate(events: Annotated[Events, Depends(opened)]) -> EventStream:
+async def generate(request: GenerateRequest, http: Request) -> Response:
     """Let the model continue, one server-sent event per token, under the run's masks, PADs and interventions.
 
     Without the causal mask, a new token changes earlier rows, so each step recomputes all of them.
@@ -75,7 +76,13 @@ async def generate(events: Annotated[Events, Depends(opened)]) -> EventStream:
     texts had a part; in `start` also how many tokens of the prompt were `reused`: an earlier request had read them.
     `error` has the usual error shape. Closing the connection stops the work.
     """
-    return EventStream(events, "a generation")
+    async with AsyncExitStack() as stack:
+        begun, start = await stack.enter_async_context(opened(request, http))
+        state, held = state_of(http), stack.pop_all()
+    if isinstance(begun.step, Event) and begun.session.ended is not None:  # one step, as the page takes them
+        state.work.metrics.tokens.inc()
+        return WholeStream(piece([start, begun.step, begun.session.end()]), held)
+    return EventStream(events_of(begun, start, state.work, state.steps), "a generation", held)
 
 
 async def events_of(begun: Begun, start: Event, work: JobQueue, steps: Steps) -> Events:
@@ -100,6 +107,7 @@ async def events_of(begun: Begun, start: Event, work: JobQueue, steps: Steps) ->
     yield piece([*known, session.end()])
 
 
+@asynccontextmanager
 async def parted(request: WaysRequest, http: Request) -> AsyncIterator[Events]:
     """The events of the requested ways, which hold one stream slot and memory for their answers."""
     state, about = state_of(http), seen(http.scope)
@@ -121,14 +129,16 @@ async def parted(request: WaysRequest, http: Request) -> AsyncIterator[Events]:
 
 
 @router.post("/generate/ways", response_class=Response, responses=RESPONSES)
-async def generate_ways(events: Annotated[Events, Depends(parted)]) -> EventStream:
+async def generate_ways(request: WaysRequest, http: Request) -> EventStream:
     """Continue one text several times, each with a seed of its own: to see how its ways part.
 
     The events are those of a generation. `start` is shared; each `step` and `end` says its `way` and its `seed`. All
     ways read the prompt once, and step in one forward pass where that is possible. A way has the tokens that a single
     generation with its seed has, unless u lies within 1e-5 of a border, or two tokens are equally likely within 1e-4.
     """
-    return EventStream(events, "ways on")
+    async with AsyncExitStack() as stack:
+        events = await stack.enter_async_context(parted(request, http))
+        return EventStream(events, "ways on", stack.pop_all())
 
 
 async def events_of_ways(ways: Ways, start: Event, work: JobQueue) -> Events:

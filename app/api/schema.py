@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -32,9 +32,12 @@ Texts = Annotated[
 
 
 class Request(BaseModel):
-    """A part of a request."""
+    """A part of a request. Not to be modified, its lists included: defaults are shared."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        return self  # pydantic copies a default for each request
 
     @model_validator(mode="before")
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 
 import anyio
 from fastapi import Response
@@ -33,6 +33,26 @@ class SlicedResponse(Response):
         await send({"type": "http.response.body", "body": b""})
 
 
+STREAM = "text/event-stream"
+UNBUFFERED = {"X-Accel-Buffering": "no"}
+"""Else nginx collects events."""
+
+
+class WholeStream(SlicedResponse):
+    """A stream of events that are all there."""
+
+    media_type = STREAM
+
+    def __init__(self, whole: Piece, held: AsyncExitStack) -> None:
+        """`held` is closed when it is sent."""
+        super().__init__(whole.encoded, headers=UNBUFFERED)
+        self.held = held
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self.held:
+            await super().__call__(scope, receive, send)
+
+
 PING = b": ping\n\n"
 """A comment, which clients ignore; without it, proxies take a waiting stream for dead."""
 PING_EVERY = 15.0
@@ -45,17 +65,19 @@ class EventStream(Response):
     FastAPI's own stream passes each event through three tasks, which takes as long as a small request.
     """
 
-    media_type = "text/event-stream"
+    media_type = STREAM
 
-    def __init__(self, events: AsyncGenerator[Event | Piece, None], what: str) -> None:
-        """`what` names the stream in the log if it fails."""
-        super().__init__(headers={"X-Accel-Buffering": "no"})  # else nginx collects events
+    def __init__(
+        self, events: AsyncGenerator[Event | Piece, None], what: str, held: AsyncExitStack | None = None
+    ) -> None:
+        """`what` names the stream in the log if it fails; `held` is closed when it has ended."""
+        super().__init__(headers=UNBUFFERED)
         del self.headers["Content-Length"]
-        self.events, self.what = events, what
+        self.events, self.what, self.held = events, what, held or AsyncExitStack()
         self.sending, self.ended = anyio.Lock(fast_acquire=True), False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with anyio.create_task_group() as group, aclosing(self.events):
+        async with self.held, anyio.create_task_group() as group, aclosing(self.events):
             group.start_soon(self._attend, receive, send, group.cancel_scope)
             head = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
             await self._send(send, head)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chumoku.app.errors import internal, is_out_of_memory
@@ -13,6 +12,9 @@ from chumoku.app.http.security import SECURITY
 from chumoku.app.services.job_queue import no_memory
 from chumoku.model.tokenizer import is_panic
 
+ETAG, CACHE = b"etag", b"cache-control"
+HEADERS = [(name.lower().encode(), value.encode()) for name, value in SECURITY.items()]
+NAMES = {name for name, _ in HEADERS}
 log = logging.getLogger("chumoku")
 
 
@@ -28,11 +30,11 @@ class SecurityHeaders:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers.update(SECURITY)
-                may_be_kept = "ETag" in headers and "Cache-Control" in headers
-                if scope["path"].startswith("/api/") and not may_be_kept:
-                    headers["Cache-Control"] = "no-store"
+                headers = [one for one in message["headers"] if one[0] not in NAMES] + HEADERS
+                there = {name for name, _ in headers}
+                if scope["path"].startswith("/api/") and not {ETAG, CACHE} <= there:
+                    headers = [*(one for one in headers if one[0] != CACHE), (CACHE, b"no-store")]
+                message["headers"] = headers
             await send(message)
 
         await self.app(scope, receive, send_with_headers)

@@ -10,7 +10,6 @@ from time import perf_counter
 from typing import Any, cast
 from uuid import uuid4
 
-from starlette.datastructures import MutableHeaders
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -58,7 +57,7 @@ class Observe:
         async def watch(message: Message) -> None:
             if message["type"] == "http.response.start":
                 about.status = message["status"]
-                MutableHeaders(scope=message)["X-Request-Id"] = about.id
+                message["headers"] = [*message["headers"], (b"x-request-id", about.id.encode())]
             elif message["type"] == "http.response.body":
                 about.whole = not message.get("more_body", False)
             await send(message)

@@ -66,9 +66,10 @@ def takes_gzip(headers: Headers) -> bool:
 
 def is_asked(scope: Scope) -> bool:
     """Whether the answer may be packed."""
-    request, path = Request(scope), scope["path"]
+    path = scope["path"]
     if scope["method"] != "GET" or not (path == "/" or path.startswith(OURS)):
         return False
+    request = Request(scope)
     unpacks = takes_gzip(request.headers) and "range" not in request.headers
     return unpacks and (is_forwarded(request) or not is_loopback(request))
 

@@ -13,7 +13,7 @@ from chumoku.app.api.run import MAX_CHANGES, MAX_PATCHES
 from chumoku.app.http import bodies
 from chumoku.app.http.bodies import LONG, JsonRoute
 from chumoku.app.main import ROUTERS
-from tests.app.helpers import error_of, head, refused
+from tests.app.helpers import error_of, head, parse_events, refused
 
 Json = dict[str, Any]
 HEADER = {"content-type": "application/json"}
@@ -89,6 +89,39 @@ async def test_a_long_body_is_answered_as_a_short_one(families: AsyncClient) -> 
     assert short.status_code == 200
     assert short.content == long.content  # kept: a request is the same, however it was read
     assert short.headers["etag"] == long.headers["etag"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"text": "a", "max_new_tokens": 1}',
+        b'{"text": "a", "max_new_tokens": 1, "pad": {"count": 1}, "temperature": 0}',
+        b'{"text": 7}',
+        b'{"text": "a", "colour": "red"}',
+        b'{"text": "\\ud800"}',
+        b'{"text": "a", "pad": {"count": 1, "side": "right"}}',
+        b'{"text": "a", "model": "nobody"}',
+        b'"text"',
+        b"{",
+        b'{"text": "\xff"}',
+        b"[" * 9000,
+        b"",
+    ],
+)
+@pytest.mark.parametrize("path", ["/api/generate", "/api/generate/ways"])
+async def test_a_route_called_directly_answers_as_fastapi_would(families: AsyncClient, path: str, body: bytes) -> None:
+    """Which reads a content type with a parameter."""
+    direct, fastapis = [
+        await families.post(path, content=body, headers={"content-type": kind})
+        for kind in ("application/json", "application/json; charset=utf-8")
+    ]
+    assert direct.status_code == fastapis.status_code
+    assert direct.headers["content-type"] == fastapis.headers["content-type"]
+    if direct.status_code == 200:
+        names, others = ([name for name, _ in parse_events(one.text)] for one in (direct, fastapis))
+        assert names == others
+    else:
+        assert direct.json() == fastapis.json()
 
 
 async def test_a_long_body_needs_its_content_type(families: AsyncClient) -> None:

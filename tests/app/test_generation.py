@@ -9,6 +9,7 @@ import anyio
 import httpx
 import numpy as np
 import pytest
+from fastapi import FastAPI
 from httpx import AsyncClient
 
 from chumoku.app.services.generation import GenerationSession
@@ -143,6 +144,18 @@ async def test_a_failure_under_way_is_an_event(client: AsyncClient, monkeypatch:
     assert [name for name, _ in events] == ["start", "error"]
     assert events[-1][1]["error"]["code"] == "internal"
     assert "secret" not in str(events)
+
+
+async def test_whatever_ends_an_answer_gives_back_what_it_held(app_of_three: FastAPI, families: AsyncClient) -> None:
+    """Its place, its memory and its model. A step after a prompt that is known is sent at once, not as a stream."""
+    state = app_of_three.state.chumoku
+    work, entry = state.work, state.library.find("gpt")
+    for path, n, at_once in (("", 1, False), ("", 1, True), ("", 3, False), ("/ways", 3, False), ("", 10**6, True)):
+        body = {"model": "gpt", "text": "attend", "n": 1, "max_new_tokens": n}
+        answer = await families.post(f"/api/generate{path}", json=body)
+        assert answer.status_code == (422 if n == 10**6 else 200)
+        assert ("content-length" in answer.headers) == at_once
+        assert (work.streaming, work.budget.taken, entry.users) == (0, 0, 0)
 
 
 async def test_too_many_streams(open_app: Open) -> None:
