@@ -50,6 +50,7 @@ WRITES = {
     "body": {**MODEL, "attention": "self", "layer": 2, "head": 7, "answer": None},
 }
 HEADS = {"after": 0.15, "path": "/api/explain/heads", "body": MODEL}
+OPEN_HEAD: list[Json] = [DETAIL, WRITES, HEADS]
 STEP = {**MODEL, **SETTINGS, "seed": 7, "max_new_tokens": 1, "n": 20, "rows": True}
 
 
@@ -109,20 +110,26 @@ def cost(pid: int, url: str) -> list[Row]:
 
 
 def stepping(busy: Busy) -> list[Row]:
-    """32 people who each take a step per second: at random times, then all within 50 ms. Every fourth client keeps its
-    answers."""
-    order = {"kind": "step", "step": STEP, "follow": [DETAIL, WRITES, HEADS], "every": 1.0, "times": 12}
+    """32 people who each take a step per second: at random times, then all within 50 ms, each with a head open, whose
+    details they request next, or with nothing open. The time is from the request, on a new connection, to the event
+    that ends the answer. Every fourth client keeps its answers."""
+    order = {"kind": "step", "step": STEP, "every": 1.0, "times": 12}
     rows = []
-    for name, spread, bar in (("at random times", 1.0, 100), ("all within 50 ms", 0.05, 250)):
-        people = [{"ids": prompt(n), "after": spread * n / 32, "keep": n % 4 == 0} for n in range(32)]
-        told = busy.play([order | one for one in people])
+    for name, spread, bar, follow in (
+        ("at random times", 1.0, 100, OPEN_HEAD),
+        ("all within 50 ms", 0.05, 60, OPEN_HEAD),
+        ("all within 50 ms, no head open", 0.05, 60, []),
+    ):
+        unread = 100 * len(rows)  # or an earlier row's texts would be in the cache
+        people = [{"ids": prompt(unread + n), "after": spread * n / 32, "keep": n % 4 == 0} for n in range(32)]
+        told = busy.play([order | one | {"follow": follow} for one in people])
         rows.append(row(f"{busy.by}: 32 people stepping once a second, {name}: p95", told, bar, skip=1))
     return rows
 
 
 def typing(busy: Busy) -> list[Row]:
     """100 people who each type a new sentence of 20 words every 4 s."""
-    order = {"kind": "type", "overview": OVERVIEW, "follow": [DETAIL, WRITES, HEADS], "every": 4.0}
+    order = {"kind": "type", "overview": OVERVIEW, "follow": OPEN_HEAD, "every": 4.0}
     texts = random.Random(3)
     orders = [
         order | {"texts": [" ".join(texts.choices(STORY.split(), k=20)) for _ in range(4)], "after": n / 25}
