@@ -60,6 +60,9 @@ export function withTarget(state, { target_tokens: tokens }) {
   return { ...state, target: null, targetIds: tokens.map((/** @type {{id: number}} */ { id }) => id) };
 }
 
+/** What tells sentences apart, whatever is changed in their run. @param {State} state */
+export const sentenceOf = (state) => JSON.stringify([state.model, runOf(state).input]);
+
 /** The key of the trace that `state` shows. @param {State} state */
 export const keyOf = (state) => state.file ?? JSON.stringify(requestOf(state));
 
@@ -116,9 +119,10 @@ export function samplingOf({ temperature, topK: top_k, topP: top_p, minP: min_p,
 /**
  * The row whose next token is shown, as far as it is known before the tokens are: null for the last, undefined if it is
  * not known.
- * @param {State} state @param {any} model @returns {number[]|null|undefined}
+ * @param {State} state @param {any} model @param {number} [length]  of the typed text, where it was read before
+ * @returns {number[]|null|undefined}
  */
-function rowsAhead({ query, row, ids, targetIds, padCount, attention }, model) {
+function rowsAhead({ query, row, ids, targetIds, padCount, attention }, model, length) {
   const writes = model?.description.writes;
   if (writes === "target" && targetIds) {
     const own = attentionOf(model, attention).queries === writes ? query : row;
@@ -126,7 +130,8 @@ function rowsAhead({ query, row, ids, targetIds, padCount, attention }, model) {
   }
   if (writes !== "source") return undefined;
   if (query === null) return row === null ? null : undefined;
-  return ids && query < ids.length + padCount ? [query] : undefined;
+  const n = ids?.length ?? length;
+  return n !== undefined && query < n + padCount ? [query] : undefined;
 }
 
 // One head in float32: its request, alone or within the overview's, and its matrices in an answer. No DOM.
@@ -188,9 +193,10 @@ export function detailOf({ meta, tensors }, attention, layer, head) {
 /**
  * What the overview's request asks for in addition to the overview.
  * @param {State} state @param {any} model @param {boolean} opened  whether the open head is needed
+ * @param {number} [length]  how many tokens the sentence has, if it was read before
  */
-export function partsFor(state, model, opened) {
-  const rows = rowsAhead(state, model);
+export function partsFor(state, model, opened, length) {
+  const rows = rowsAhead(state, model, length);
   const next = rows === undefined ? {} : { predict: listed(state, rows) };
   if (!opened || !isShort(state, model)) return next;
   const { want, heads } = detailRequest(state, model);

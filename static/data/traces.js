@@ -19,6 +19,7 @@ import {
   picturesOf,
   predictionOf,
   requestOf,
+  sentenceOf,
   splitAnswer,
   wholeFor,
   withTarget,
@@ -119,6 +120,7 @@ const partCalled =
 export function createTraces(api, { modelNamed, onWait }) {
   /** @type {Bags} */ const runs = createLru(3);
   /** @type {Bags} */ const models = createLru(2);
+  /** @type {ReturnType<typeof createLru<number>>} */ const lengths = createLru(8); // tokens of sentences that were read, without PADs
   const { ask, abandon, caches, keep, known } = createAsker(KEPT, api.trace, onWait);
 
   /** Caches an answer that came with another one. @param {string} kind @param {object} request @param {any} answer */
@@ -138,7 +140,10 @@ export function createTraces(api, { modelNamed, onWait }) {
       const bag = runs.get(keyOf(state));
       const missing = names.filter((name) => !bag?.has(name));
       const whole = wholeFor(state, model, missing);
-      const parts = { ...partsFor(state, model, opened), ...(whole.length && { whole }) };
+      const parts = {
+        ...partsFor(state, model, opened, lengths.get(sentenceOf(state))),
+        ...(whole.length && { whole }),
+      };
       return ask("overview", overviewRequest(state, model), shared, (request, options) =>
         api.trace({ ...request, ...parts }, options),
       );
@@ -148,6 +153,8 @@ export function createTraces(api, { modelNamed, onWait }) {
         const { overview, detail, whole, predictions } = splitAnswer(answer);
         for (const one of predictions) know("prediction", predictionOf(state, one.position), one);
         const of = withTarget(state, answer.meta);
+        const { tokens = [] } = answer.meta;
+        lengths.set(sentenceOf(state), tokens.length - state.padCount);
         const came = Object.keys(whole);
         if (came.length) fill(runs, keyOf(of), came, async () => ({ tensors: whole }));
         if (!detail) return overview;

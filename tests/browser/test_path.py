@@ -126,8 +126,8 @@ def test_a_head_asks_for_one_trace_and_a_step_for_one_token(page: "Page") -> Non
     }  # its numbers, its part of W_O, and the words that it writes
     assert asked.by(page.get_by_test_id("head").nth(11).click) == other
     assert asked.by(page.get_by_test_id("head").nth(11).click) == {}
-    # Switched off, it is another run; the answer before it is here.
-    assert asked.by(page.get_by_test_id("head-eye").click) == {"trace": 2, "explain/writes": 1}
+    # Switched off, it is another run: one trace with the answer of the chosen row. The answer before it is here.
+    assert asked.by(page.get_by_test_id("head-eye").click) == {"trace": 1, "explain/writes": 1}
     assert asked.by(page.get_by_test_id("edit-undo").click) == {}
     # The answer of a step has what the page draws of it; the open head's numbers are a trace.
     assert asked.by(page.get_by_test_id("gen-step").click) == {"generate": 1, "trace": 1, "explain/writes": 1}

@@ -47,7 +47,8 @@ function server(model) {
       ]),
     ]);
     for (const name of request.whole ?? []) tensors[`whole/${name}`] = zeros(model, name, ids);
-    const predictions = request.predict && [{ position: ids.source.length - 1, candidates: [] }];
+    const rows = request.predict && (request.predict.positions ?? [ids.source.length - 1]);
+    const predictions = rows?.map((/** @type {number} */ position) => ({ position, candidates: [] }));
     const target = model.description.writes === "target" ? { target_tokens: tokensOf(ids.target) } : {};
     const position_ids = ids.source.map((/** @type {number} */ _, /** @type {number} */ at) => at);
     const said = {
@@ -163,6 +164,7 @@ for (const [name, described] of Object.entries({ decoder, translator, wkv }))
 
 for (const [name, described, at] of /** @type {[string, any, Partial<State>][]} */ ([
   ["decoder", decoder, {}],
+  ["decoder, at a row", decoder, { query: 1, key: 0 }],
   ["wkv", wkv, {}],
   ["translator", translator, { attention: "decoder", targetIds: [0, 4, 5], query: 2 }],
 ]))
