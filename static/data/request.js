@@ -61,7 +61,7 @@ export function withTarget(state, { target_tokens: tokens }) {
 }
 
 /** What tells sentences apart, whatever is changed in their run. @param {State} state */
-export const sentenceOf = (state) => JSON.stringify([state.model, runOf(state).input]);
+export const sentenceKey = (state) => JSON.stringify([state.model, runOf(state).input]);
 
 /** The key of the trace that `state` shows. @param {State} state */
 export const keyOf = (state) => state.file ?? JSON.stringify(requestOf(state));

@@ -19,7 +19,7 @@ import {
   picturesOf,
   predictionOf,
   requestOf,
-  sentenceOf,
+  sentenceKey,
   splitAnswer,
   wholeFor,
   withTarget,
@@ -141,7 +141,7 @@ export function createTraces(api, { modelNamed, onWait }) {
       const missing = names.filter((name) => !bag?.has(name));
       const whole = wholeFor(state, model, missing);
       const parts = {
-        ...partsFor(state, model, opened, lengths.get(sentenceOf(state))),
+        ...partsFor(state, model, opened, lengths.get(sentenceKey(state))),
         ...(whole.length && { whole }),
       };
       return ask("overview", overviewRequest(state, model), shared, (request, options) =>
@@ -154,7 +154,7 @@ export function createTraces(api, { modelNamed, onWait }) {
         for (const one of predictions) know("prediction", predictionOf(state, one.position), one);
         const of = withTarget(state, answer.meta);
         const { tokens = [] } = answer.meta;
-        lengths.set(sentenceOf(state), tokens.length - state.padCount);
+        lengths.set(sentenceKey(state), tokens.length - state.padCount);
         const came = Object.keys(whole);
         if (came.length) fill(runs, keyOf(of), came, async () => ({ tensors: whole }));
         if (!detail) return overview;
