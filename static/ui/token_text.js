@@ -65,7 +65,7 @@ export function restOf(model, { candidates, n_kept, mass_cut, masses_cut, settin
   const cut = model.vocab_size - model.never_sampled.length - n_kept;
   const key = cut === 0 ? "next.rest_uncut" : more === 0 ? "next.rest_all" : "next.rest";
   const of = Object.entries(/** @type {Object<string, number>} */ (masses_cut)).filter(([, mass]) => mass > 0);
-  const nameOf = (/** @type {string} */ by) => (by === "banned" ? t("generation.banned") : by.replace("_", "-"));
+  const nameOf = (/** @type {string} */ by) => (by === "banned" ? t("generation.banned") : by.replace("_", "\u2011"));
   const sum = of.map(([name, mass]) => `${nameOf(name)} ${percent(mass)}`).join(" + ");
   const mass = of.length > 1 ? `${percent(mass_cut)} = ${sum}` : percent(mass_cut);
   return t(key, { more: integer(more), cut: integer(cut), mass });

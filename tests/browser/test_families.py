@@ -207,6 +207,7 @@ def test_step_goes_on_from_the_chosen_word_of_a_finished_translation(
 def test_a_translation_is_stepped(page: "Page", translator: checkpoint.Checkpoint) -> None:
     written = greedy(translator)
     open_at(page, translator, drawer="generation")
+    page.locator("[data-testid=fold-writing] > summary").click()
     assert ids_in(page, "target-token") == written
     assert "greedy" in page.get_by_test_id("target-about").inner_text()
 
@@ -241,6 +242,7 @@ def test_a_translation_is_stepped(page: "Page", translator: checkpoint.Checkpoin
 
 def test_beams_are_the_models(page: "Page", translator: checkpoint.Checkpoint) -> None:
     open_at(page, translator, drawer="generation")
+    page.locator("[data-testid=fold-writing] > summary").click()
     page.get_by_test_id("beam-width").fill("3")
     page.get_by_test_id("beam-alpha").fill("0.3")
     page.get_by_test_id("beam-search").click()

@@ -54,6 +54,12 @@ def prompt(checkpoint: "Checkpoint", text: str) -> list[int]:
 def show(page: "Page", text: str, **query: object) -> None:
     page.goto(link({"text": text, "layer": LAYER, "head": HEAD, "view": "tokens", "drawer": "generation", **query}))
     settled(page)
+    unfold(page)
+
+
+def unfold(page: "Page") -> None:
+    """Open what is not needed for stepping."""
+    page.get_by_test_id("fold-writing").evaluate("fold => { fold.open = true }")
 
 
 def settled(page: "Page", n_tokens: int | None = None) -> None:
@@ -142,7 +148,7 @@ def test_bars_are_the_models_distribution(
 
 def check_bars(page: "Page", truth: "Distribution", used: "SamplingSettings") -> None:
     shown = candidates(page)
-    assert [row["id"] for row in shown] == truth.before.argsort(descending=True, stable=True)[:12].tolist()
+    assert [row["id"] for row in shown] == truth.before.argsort(descending=True, stable=True)[:8].tolist()
     for row in shown:
         assert row["before"] == pytest.approx(float(truth.before[row["id"]]), abs=1e-6)
         assert row["after"] == pytest.approx(float(truth.after[row["id"]]), abs=1e-6)
@@ -154,9 +160,8 @@ def check_bars(page: "Page", truth: "Distribution", used: "SamplingSettings") ->
     cut = len(truth.before) - 1 - truth.n_kept  # PAD does not count as excluded
     if used.temperature and cut:
         assert f"{cut:,} " in rest
-        by = [
-            (name, mass) for name, mass in zip(("never", "top-k", "top-p", "min-p"), truth.masses, strict=True) if mass
-        ]
+        names = ("never", "top\u2011k", "top\u2011p", "min\u2011p")
+        by = [(name, mass) for name, mass in zip(names, truth.masses, strict=True) if mass]
         parts = " + ".join(f"{name} {percent(mass)}" for name, mass in by)
         assert f"(mass {percent(truth.mass_cut)}{' = ' + parts if len(by) > 1 else ''})" in rest
 
@@ -294,7 +299,7 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
         expect(page.get_by_test_id("next-where")).to_contain_text(f"comes token {index + 1} (row {index})")
         for row in candidates(page):
             assert row["before"] == pytest.approx(float(step.next.before[row["id"]]), abs=1e-5)
-    expect(page.get_by_test_id("gen-count")).to_have_text(re.compile(r"step 2 of \d+, seed 7"))
+    expect(page.get_by_test_id("gen-count")).to_have_text(re.compile(r"2 of \d+ new tokens, seed 7"))
     page.get_by_test_id("dock-cache").click()
     expect(page.get_by_test_id("gen-cache")).to_contain_text(f"{len(steps[2].ids)} tokens cached, 1 new")
     n = len(steps[2].ids)
@@ -637,7 +642,7 @@ def test_a_candidate_inside_the_prompt_ends_it_there(page: "Page", text: str, pr
     page.locator(f'.panel.next [data-testid=candidate][data-id="{other}"]').click()
     settled(page, 5)
     assert ids_of(page) == [*prompt[:4], other]
-    expect(page.get_by_test_id("gen-count")).to_have_text(re.compile(r"step 1 of \d+, seed 7"))
+    expect(page.get_by_test_id("gen-count")).to_have_text(re.compile(r"1 of \d+ new tokens, seed 7"))
     node(page, prompt).click()
     settled(page, len(prompt))
     assert ids_of(page) == prompt
@@ -792,6 +797,7 @@ def test_a_link_replays_and_draws_nothing(page: "Page", text: str, prompt: list[
     assert ids_of(page) == ids
     assert not [request for request in asked if request.url.endswith("/api/generate")]
     expect(page.get_by_test_id("tree-node")).to_have_count(3)  # the prompt, and two tokens
+    unfold(page)
     press(page, "restart", len(prompt))
     assert ids_of(page) == prompt
 

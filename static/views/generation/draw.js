@@ -1,5 +1,6 @@
 /** Generation: the sentence continues token by token, and every step can be inspected, undone or taken another way. */
 
+import { buildFold } from "../../ui/controls.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { createBeams } from "./beams.js";
@@ -39,7 +40,7 @@ function createPanel(root, actions) {
   const restart = createRestart(session, player);
   const parts = {
     tree,
-    tools: createTreeTools(session, actions, tree.zooms, [ways.button, restart.node]),
+    tools: createTreeTools(session, actions, tree.zooms, { ways: ways.button, restart: restart.node }),
     ways: ways.said,
     cross: createCrossRow(session, actions),
     drawn: createDrawn(session),
@@ -74,17 +75,18 @@ function createPanel(root, actions) {
 }
 
 /**
- * @typedef {{title: HTMLElement, tree: {node: HTMLElement}, tools: {node: HTMLElement}, ways: HTMLElement, cross: {node: HTMLElement},
+ * @typedef {{title: HTMLElement, tree: {node: HTMLElement}, tools: {node: HTMLElement, more: HTMLElement}, ways: HTMLElement, cross: {node: HTMLElement},
  *   drawn: {node: HTMLElement}, two: {node: HTMLElement}, beams: {node: HTMLElement}, count: HTMLElement, notes: HTMLElement}} Layout
  */
 
 /** @param {Layout} parts */
 function layout({ title, tree, tools, ways, cross, drawn, two, beams, count, notes }) {
   const head = h("div", { class: "written-head" }, h("h2", null, title, count));
-  return [head, tools.node, ways, tree.node, notes, cross.node, drawn.node, two.node, beams.node];
+  const more = buildFold("writing", t("tree.more"), tools.more, two.node, beams.node);
+  return [head, tools.node, ways, tree.node, notes, cross.node, drawn.node, more];
 }
 
-/** "step 4 of 12, seed 7". @param {Path} path @param {Player} player @param {State} state */
+/** "4 of 12 new tokens, seed 7". @param {Path} path @param {Player} player @param {State} state */
 function countOf({ ids, nPrompt }, player, { seed, temperature }) {
   const done = ids.length - nPrompt;
   const goal = done > 0 && done % player.length() === 0 && player.doing !== "play" ? done : player.goal();

@@ -1,4 +1,7 @@
-/** What can be done with the tree of texts: name, collapse and prune a branch, undo, write ten ways on, save it and open it. */
+/**
+ * What can be done with the tree of texts: write ten ways on, compare two, undo; more rarely name, collapse and prune a branch, save
+ * the tree and open one.
+ */
 
 import { treeIn } from "../../state/page_fields.js";
 import { compact, nodeAt, wayTo } from "../../state/text_tree.js";
@@ -12,8 +15,11 @@ import { branchEnd } from "./tree_layout.js";
  * @import { Session } from "./session.js"
  */
 
-/** @param {Session} session @param {Actions} actions @param {HTMLElement[]} zooms @param {HTMLElement[]} more  other buttons */
-export function createTreeTools(session, actions, zooms, more) {
+/**
+ * @param {Session} session @param {Actions} actions @param {HTMLElement[]} zooms
+ * @param {{ways: HTMLElement, restart: HTMLElement}} buttons
+ */
+export function createTreeTools(session, actions, zooms, { ways, restart }) {
   /** @param {string} name @param {() => void} click */
   const button = (name, click) =>
     h(
@@ -56,22 +62,11 @@ export function createTreeTools(session, actions, zooms, more) {
   const pickAbout = (/** @type {boolean} */ chosen) =>
     chosen ? "tree.unpick" : hasOther() ? "tree.pick_both" : "tree.pick_about";
   const file = createTreeFile(session, actions);
-  const node = h(
-    "div",
-    { class: "tree-tools", role: "group", "aria-label": t("tree.tools") },
-    more,
-    pick,
-    hint,
-    field,
-    fold,
-    prune,
-    undo,
-    h("span", { class: "grow" }),
-    file.nodes,
-    zooms,
-  );
+  const row = (/** @type {string} */ label, /** @type {import("../../ui/dom.js").Child[]} */ ...content) =>
+    h("div", { class: "tree-tools", role: "group", "aria-label": label }, content);
   return {
-    node,
+    node: row(t("tree.title"), ways, pick, hint, undo, h("span", { class: "grow" }), zooms),
+    more: row(t("tree.tools"), restart, field, fold, prune, file.nodes),
     draw() {
       const tree = session.tree();
       const at = session.here();
