@@ -24,9 +24,14 @@ export const generationState = viewState("generation", {
   warm: decimal(1.2, 0, 1000),
 });
 
-/** Whether a step keeps keys and values, and which costs are drawn over the steps. */
+/** Whether a step keeps keys and values; what is said of it, or of all steps; and which costs are drawn over the steps. */
 export const CACHE_COSTS = /** @type {const} */ (["multiply_adds", "bytes", "milliseconds"]);
-export const cacheState = viewState("cache", { on: onOff(true), shows: choice(...CACHE_COSTS) });
+export const CACHE_OF = /** @type {const} */ (["step", "steps"]);
+export const cacheState = viewState("cache", {
+  on: onOff(true),
+  of: choice(...CACHE_OF),
+  shows: choice(...CACHE_COSTS),
+});
 
 export const FED_BY = /** @type {const} */ (["river", "head", "heads"]);
 /** Which words fed what was written: how that is measured, up to which written token (null: all), and whether it is summed. */

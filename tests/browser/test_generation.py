@@ -301,9 +301,12 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
             assert row["before"] == pytest.approx(float(step.next.before[row["id"]]), abs=1e-5)
     expect(page.get_by_test_id("gen-count")).to_have_text(re.compile(r"2 of \d+ new tokens, seed 7"))
     page.get_by_test_id("dock-cache").click()
-    expect(page.get_by_test_id("gen-cache")).to_contain_text(f"{len(steps[2].ids)} tokens cached, 1 new")
     n = len(steps[2].ids)
     counts = [multiply_adds(checkpoint, steps[2].ids, cached=cached) for cached in (True, False)]
+    times, size = f"{counts[1] / counts[0]:.0f} times fewer", f"{steps[2].cache_bytes / 1024:.0f}\u202fKiB"
+    expect(page.get_by_test_id("gen-cache")).to_have_text(
+        f"This step: {times} multiply-adds, for {size} of memory. {n} tokens cached, 1 new."
+    )
     shown = page.locator(".cache-bars output").all_inner_texts()
     assert shown[:2] == [f"{steps[2].cache_bytes / 1024:.0f}\u202fKiB", "0"]
     assert shown[2:4] == [f"{count / 1e6:.1f}\u202fM" for count in counts]
@@ -328,8 +331,10 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
     expect(page.get_by_test_id("switch-cache")).to_have_attribute("aria-checked", "false")
     press(page, "step", n + 1)
     assert ids_of(page) == steps[3].ids
-    expect(page.get_by_test_id("gen-cache")).to_have_text(f"Without the cache: all {n + 1} tokens computed again.")
+    expect(page.get_by_test_id("gen-cache")).to_contain_text(f"All {n + 1} tokens computed again.")
     assert mark.evaluate("({ style }) => style.getPropertyValue('--share')") == "1"
+    page.get_by_test_id("cache-of-steps").click()
+    page.get_by_test_id("cache-costs-milliseconds").click()
     page.get_by_test_id("cache-measure").click()
     expect(page.get_by_test_id("cache-difference")).to_contain_text("Largest difference between their logits")
 
@@ -365,6 +370,7 @@ def test_a_recurrent_model_shows_the_state_that_it_carries(page: "Page") -> None
     shown = page.locator(".cache-bars output").all_inner_texts()
     size = 4 * 2 * wkv.config.n_layer * wkv.config.d_model / 1024
     assert shown == [f"{size:.0f}\u202fKiB", f"{n * size:.0f}\u202fKiB"]
+    page.get_by_test_id("cache-of-steps").click()
     expect(page.locator(".cache-legend")).to_have_text(
         "Not counted: this mechanism is not made of QKᵀ and weighted values alone."
     )

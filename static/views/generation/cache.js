@@ -14,11 +14,11 @@ import {
   tokensOf,
 } from "../../model/kv_cache.js";
 import { tokenName } from "../../model/labels.js";
-import { switchRow } from "../../ui/controls.js";
+import { segment, switchRow } from "../../ui/controls.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
-import { byteSize, millions, significant } from "../../ui/format.js";
+import { byteSize, millions, number, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { cacheState } from "../view_states.js";
+import { CACHE_OF, cacheState } from "../view_states.js";
 import { createCosts } from "./cache_costs.js";
 import { drawLayers, kvHeadOf } from "./cache_picture.js";
 import { writerOf } from "./player.js";
@@ -69,11 +69,16 @@ function createPanel(root, actions) {
     drawPictures(parts, trace, state, cache);
     const [on, lengths] = [cacheState.of(state).on, lengthsOf(trace, path, cache)];
     parts.toggle.set(on, t("cache.switch_about"), "");
-    parts.costs.draw({ model, source: lengths.source, ids: path.ids, steps: stepsOf(session, path) }, state);
-    parts.bars.hidden = parts.server.hidden = !cache;
+    const { of } = cacheState.of(state);
+    parts.of.show(of, (chosen) => actions.set(cacheState.patch({ of: chosen })));
+    parts.costs.node.hidden = of === "step";
+    parts.toggle.row.hidden = of === "steps";
+    if (of === "steps")
+      parts.costs.draw({ model, source: lengths.source, ids: path.ids, steps: stepsOf(session, path) }, state);
+    parts.bars.hidden = parts.server.hidden = !cache || of === "steps";
     if (!cache) return setText(parts.said, t("cache.nothing"));
     const last = session.word(path.ids[path.ids.length - 1]);
-    setText(parts.said, saidOf(cache, tokenName(last), on));
+    replace(parts.said, saidOf(cache, tokenName(last), on, timesOf(model, lengths)));
     setText(parts.server, serverOf(session.drawn(path.ids.length - 1)));
     replace(parts.bars, groupsOf(model, lengths, cache));
   }
@@ -90,11 +95,12 @@ function elementsOf(root, actions, onChange) {
   const about = h("p", { class: "dim cache-about" });
   const costs = createCosts(actions, onChange);
   const pictures = h("div", { class: "cache-pictures" }, layers, states, about);
-  const side = h("div", { class: "cache-side" }, said, toggle.row, server, bars);
+  const of = segment(t("cache.of"), CACHE_OF, "cache-of", (name) => t(`cache.of.${name}`));
+  const side = h("div", { class: "cache-side" }, said, of.box, toggle.row, bars, server, costs.node);
   const kept = h("span", { class: "dim" });
-  const title = h("h2", null, t("cache.title"), kept);
-  replace(root, title, h("div", { class: "cache-parts" }, pictures, side, costs.node));
-  return { said, kept, toggle, server, bars, layers, states, about, pictures, costs };
+  const title = h("div", { class: "written-head" }, h("h2", null, t("cache.title"), kept));
+  replace(root, title, h("div", { class: "cache-parts" }, pictures, side));
+  return { said, kept, toggle, of, server, bars, layers, states, about, pictures, costs };
 }
 
 /** @param {ReturnType<typeof elementsOf>} parts @param {FetchedTrace} trace @param {State} state @param {Cache|undefined} cache */
@@ -102,7 +108,7 @@ function drawPictures({ pictures, kept, layers, states, about }, trace, state, c
   const [own, cross] = [cachedAttention(trace.model), crossAttention(trace.model)];
   const carries = recurrentAttention(trace.model);
   pictures.hidden = !own && !carries;
-  setText(kept, t(carries ? "cache.about_carried" : "cache.about"));
+  setText(kept, carries ? t("cache.about_carried") : "");
   layers.hidden = Boolean(carries);
   states.hidden = !carries;
   if (carries) return drawStates(states, about, trace, state, carries);
@@ -141,11 +147,23 @@ const stepsOf = (session, { ids }) => ids.map((_, index) => session.drawn(index)
 /** Whether everything was read again. @param {Cache} cache */
 const isAnew = ({ computed, positions }) => computed === positions;
 
-/** @param {Cache} cache @param {string} token  the newest @param {boolean} on */
-function saidOf(cache, token, on) {
+/** How many times as much a step multiplies without the cache; null: that is not counted. @param {Model} model @param {Lengths} lengths */
+function timesOf(model, lengths) {
+  const [less, more] = [true, false].map((cached) => stepCost(model, { ...lengths, cached }));
+  return less && more && (more.weights + more.attention) / (less.weights + less.attention);
+}
+
+/** What the cache saved, in large, and how much it holds. @param {Cache} cache @param {string} token  the newest @param {boolean} on @param {number|null} ratio */
+function saidOf(cache, token, on, ratio) {
   const { positions, computed, bytes } = cache;
-  if (!isAnew(cache)) return t("generation.cache", { n: positions, computed, size: byteSize(bytes) });
-  return t(on && bytes === 0 ? "cache.recomputed" : "cache.off_said", { n: positions, token });
+  const [n, size] = [positions, byteSize(bytes)];
+  const times = ratio !== null && ratio >= 1.05 ? number(ratio, ratio < 10 ? 1 : 0) : null;
+  const key = !isAnew(cache) ? "saved" : on && bytes === 0 ? "recomputed" : "off_said";
+  if (key === "recomputed") return t("cache.recomputed", { n, token });
+  const counted = t(`cache.${key === "saved" ? "cached" : "off_said"}`, { n, computed, token });
+  if (times === null) return key === "saved" ? t("generation.cache", { n, computed, size }) : counted;
+  const head = key === "saved" ? "cache.saved" : "cache.not_saved";
+  return [h("b", null, t(head, { times, size })), " ", h("span", { class: "dim" }, counted)];
 }
 
 /** What was read before this step, what it computed, and how long that took. @param {{cache: Cache, begun?: {reused: number, computed: number}|null}} step */
@@ -174,7 +192,7 @@ function groupsOf(model, lengths, cache) {
   return [
     kept,
     groupOf(t("cache.multiply_adds"), all, taken, millions),
-    groupOf(t("cache.attention"), [less.attention, more.attention], taken, millions),
+    groupOf(t("cache.attention"), [less.attention, more.attention], taken, millions, { part: true }),
   ];
 }
 
@@ -183,22 +201,23 @@ function stateGroup(model, attention, lengths, { bytes }) {
   const values = [stateBytes(attention), keyBytes(model, lengths)];
   const names = [t("cache.state_bar"), t("cache.keys_bar", { n: lengths.tokens })];
   const more = bytes > values[0] && h("p", { class: "dim" }, t("cache.state", { size: byteSize(bytes) }));
-  return [groupOf(t("cache.kept"), values, 0, byteSize, names), more];
+  return [groupOf(t("cache.kept"), values, 0, byteSize, { names }), more];
 }
 
 /**
  * @param {string} title @param {number[]} values  with the cache, and without @param {number} taken @param {(value: number) => string} word
- * @param {string[]} [names]
+ * @param {{names?: string[], part?: boolean}} [more]  `part`: it is left out where there is little room
  */
-function groupOf(title, values, taken, word, names = [t("cache.short_with"), t("cache.short_without")]) {
+function groupOf(title, values, taken, word, { names, part } = {}) {
+  const [first, second] = names ?? [t("cache.short_with"), t("cache.short_without")];
   const most = Math.max(...values, 1e-9);
   const bar = (/** @type {number} */ i) =>
     h(
       "dd",
       { class: `${i === 0 ? "with" : "without"}${i === taken ? " taken" : ""}` },
-      h("span", null, names[i]),
+      h("span", null, i === 0 ? first : second),
       h("u", { "aria-hidden": true }, h("s", { style: { width: `${(100 * values[i]) / most}%` } })),
       h("output", null, word(values[i])),
     );
-  return h("div", null, h("dt", null, title), bar(0), bar(1));
+  return h("div", { class: part ? "part" : null }, h("dt", null, title), bar(0), bar(1));
 }

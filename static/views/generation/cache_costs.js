@@ -30,6 +30,7 @@ import { CACHE_COSTS, cacheState } from "../view_states.js";
  * @property {number} at  the tokens so far
  * @property {boolean} log  whether the other axis is logarithmic
  * @property {(value: number) => string} word
+ * @property {string} unit
  * @property {{look: string, points: Points, dots?: boolean}[]} lines
  */
 
@@ -39,13 +40,13 @@ const PLACES = 48;
 /** @type {(root: HTMLElement, chart: CostChart) => void} */
 const drawCostChart = charts({
   look: "cache-chart",
-  margin: { left: 62, right: 10, top: 8, bottom: 38 },
-  height: () => 176,
+  margin: { left: 62, right: 10, top: 24, bottom: 38 },
+  height: () => 186,
   paint,
 });
 
 /** @param {CostChart} chart @param {Box} box */
-function paint({ last, at, log, word, lines }, box) {
+function paint({ last, at, log, word, unit, lines }, box) {
   const values = lines.flatMap(({ points }) => points.map(([, value]) => value)).filter((value) => !log || value > 0);
   const high = Math.max(...values, log ? 10 : 1e-9);
   const decades = { low: Math.floor(Math.log10(Math.min(...values, high / 10))), high: Math.ceil(Math.log10(high)) };
@@ -56,6 +57,7 @@ function paint({ last, at, log, word, lines }, box) {
   const names = across.ticks.map((tick) => ({ x: x(tick), name: integer(tick) }));
   return [
     gridOf(up.ticks, y, word, box),
+    svg("text", { class: "axis", x: box.left, y: 12 }, unit),
     hereOf(x(at), box),
     axisOf(names, t("cache.axis"), box),
     lines.map(({ look, points, dots }) => {
@@ -155,14 +157,8 @@ export function createCosts(actions, onChange) {
   const legend = h("p", { class: "cache-legend dim" });
   const button = h("button", { class: "btn", type: "button", dataset: { testid: "cache-measure" } });
   const said = h("span", { role: "status", dataset: { testid: "cache-difference" } });
-  const node = h(
-    "div",
-    { class: "cache-costs" },
-    shown.box,
-    chart,
-    legend,
-    h("p", { class: "cache-measure" }, button, said),
-  );
+  const measured = h("p", { class: "cache-measure" }, button, said);
+  const node = h("div", { class: "cache-costs" }, shown.box, chart, legend, measured);
   const measuring = createCacheMeasuring(onChange, () => actions.get().drawer === "cache");
   return {
     node,
@@ -182,8 +178,12 @@ export function createCosts(actions, onChange) {
       chart.hidden = empty;
       legend.hidden = empty && !uncounted;
       if (!empty)
-        drawCostChart(chart, { label, last, at: ids.length, log: shows !== "bytes", word: WORDS[shows], lines });
+        drawCostChart(chart, {
+          ...{ label, last, at: ids.length, log: shows !== "bytes", word: WORDS[shows], lines },
+          unit: t(`cache.unit.${shows}`),
+        });
       replace(legend, uncounted ? t("cache.not_counted") : legendOf(shows, recurrentAttention(model) !== null));
+      measured.hidden = shows !== "milliseconds";
       setText(button, t(running ? "cache.stop" : "cache.measure"));
       update(button, { title: t("cache.measure_about") });
       button.onclick = () => (running ? measuring.stop() : measuring.begin(run));
