@@ -70,8 +70,12 @@ export function labelName(label) {
   return read === "" || /[\p{L}\p{N}]/u.test(read) ? read : quoted(read);
 }
 
-/** In quotes; what is Japanese in Japanese ones. @param {string} label */
+const QUOTES = /["'`“”‘’„«»「」『』]/;
+
+/** In quotes; what is Japanese in Japanese ones; a quotation mark in others than quotes: three marks in a row cannot be read. @param {string} label */
 function quoted(label) {
+  if (/[“「‹].+[”」›]/.test(label)) return label; // it is in quotes
+  if (QUOTES.test(label)) return `‹${label}›`;
   return /[\u3000-\u309f\uff00-\uffef]/.test(label) ? `「${label}」` : `“${label}”`;
 }
 

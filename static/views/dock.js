@@ -9,7 +9,7 @@ import { createPopover, segment } from "../ui/controls.js";
 import { h, measured, perRoot, replace, replaceChanged, setText, svg, update } from "../ui/dom.js";
 import { briefPercent, percent } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";
-import { className, namedToken, tokenText } from "../ui/token_text.js";
+import { className, kindOfToken, namedToken, tokenText } from "../ui/token_text.js";
 import { createButtons, createProblem, createTyped } from "./generation/buttons.js";
 import { createDraw } from "./generation/draw_bar.js";
 import { writerOf } from "./generation/player.js";
@@ -227,7 +227,7 @@ const CANDIDATES = {
     const full = row + 1 >= trace.model.max_seq_len;
     const last = row === tokens.length - 1; // then they stand after it
     const found = trace.predictions[row].candidates.map((/** @type {any} */ candidate, /** @type {number} */ i) =>
-      candidateOf(candidate, wordsOf(candidate, state), {
+      candidateOf(candidate, wordsOf(candidate, state), kindOfToken(candidate, tokens[row]), {
         share: isSampled(state) ? candidate.after : candidate.before,
         cut: candidate.after === 0,
         most: i === 0,
@@ -243,7 +243,7 @@ const CANDIDATES = {
     const row = rowOf(state, trace);
     if (!canHide(trace, row)) return { said: t("candidates.no_gap"), found: [] };
     const found = trace.predictions[row].candidates.map((/** @type {any} */ candidate, /** @type {number} */ i) =>
-      candidateOf(candidate, "candidates.put", {
+      candidateOf(candidate, "candidates.put", null, {
         share: candidate.before,
         cut: false,
         most: i === 0,
@@ -268,15 +268,15 @@ function wordsOf({ after }, state) {
   return isSampled(state) ? "candidates.take_sampled" : "candidates.take";
 }
 
-/** @param {any} token @param {string} words @param {Pick<Candidate, "share"|"cut"|"most"|"take">} more @returns {Candidate} */
-const candidateOf = (token, words, more) => ({
-  ...{ text: [tokenText(token)].flat(), id: token.id, ...more },
-  words: t(words, {
+/** @param {any} token @param {string} words @param {string|null} kind @param {Pick<Candidate, "share"|"cut"|"most"|"take">} more @returns {Candidate} */
+function candidateOf(token, words, kind, more) {
+  const said = t(words, {
     token: tokenName(token),
     share: percent(more.cut ? token.before : more.share, 1),
     filter: token.cut ? t(`candidates.filter.${token.cut}`) : t("candidates.settings"),
-  }),
-});
+  });
+  return { text: [tokenText(token)].flat(), id: token.id, words: kind ? `${said} · ${kind}` : said, ...more };
+}
 
 function makeChip() {
   const [name, share, bar] = [h("span", { class: "text" }), h("i"), h("s")];

@@ -14,6 +14,10 @@ import {
 } from "../../static/model/labels.js";
 import { keptChoice } from "../../static/model/selection.js";
 import { shareBetween } from "../../static/river/words/names.js";
+import { kindOfToken } from "../../static/ui/token_text.js";
+import { testWith } from "./words.js";
+
+Object.assign(globalThis, { document: { documentElement: { lang: "en", dataset: {} } } });
 
 /** Ten pixels a character. @param {string} text */
 const wide = (text) => 10 * [...text].length;
@@ -64,11 +68,32 @@ test("two equal words are told apart by their numbers", () => {
   assert.deepEqual(namesOf(tokens).map(nameText), ["cat₁", "and", "cat₂"]);
 });
 
+testWith({
+  "token_kind.bytes": "bytes",
+  "token_kind.newline": "new line",
+  "token_kind.quote": "quote",
+  "token_kind.piece": "on: {word}",
+})("a chip says what a token is that is not a whole word", () => {
+  const token = (text, more = {}) => /** @type {any} */ ({ text, bytes: "", partial: false, special: false, ...more });
+  const after = (/** @type {string} */ before, /** @type {any} */ one) => kindOfToken(one, token(before));
+  assert.equal(after(" car", token("ries")), "on: carries");
+  assert.equal(after(" car", token(" and")), null);
+  assert.equal(after(".", token("She")), null, "a word begins after punctuation");
+  assert.equal(after("車", token("を")), null, "without spaces nothing tells where a word begins");
+  assert.equal(after(" said", token(' "')), "quote");
+  assert.equal(after(".", token("\n")), "new line");
+  assert.equal(after(" a", token("", { partial: true })), "bytes");
+});
+
 test("in a sentence a token is called as it is read: without the marks of spaces, punctuation in quotes", () => {
   const token = (text) => /** @type {any} */ ({ text, bytes: "", partial: false, special: false });
   assert.deepEqual(
     [" red", "red ", ".", " ,", "私の", "  "].map((text) => tokenName(token(text))),
     ["red", "red", "“.”", "“,”", "私の", "“··”"],
+  );
+  assert.deepEqual(
+    ['"', ' "', "”", ",”", "「"].map((text) => tokenName(token(text))),
+    ['‹"›', '‹"›', "‹”›", "‹,”›", "‹「›"],
   );
   assert.equal(tokenName({ text: "<|pad|>", bytes: "", partial: false, special: true }), "PAD");
 });
