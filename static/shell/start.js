@@ -84,12 +84,12 @@ function stepOf(dock) {
     h("span", { class: "sign-text", "aria-hidden": true }, sign),
   ];
   const click = () => dock.querySelector("[data-act=step]")?.dispatchEvent(new MouseEvent("click"));
-  const data = { testid: "start-step", act: "step" };
+  const [data, title] = [{ testid: "start-step", act: "step" }, t("generation.step_about")];
   return h(
     "div",
     { class: "writes start-writes" },
     h("span", { class: "btn nothing", "aria-hidden": true, dataset: { act: "back" } }, content("back", "‹")),
-    h("button", { class: "btn", type: "button", dataset: data, on: { click } }, content("step", "›")),
+    h("button", { class: "btn", type: "button", title, dataset: data, on: { click } }, content("step", "›")),
   );
 }
 

@@ -94,11 +94,11 @@ export function createSurprise(root, actions, name, choose, isPointed) {
     return { trace, state, tokens, real, ids, run, of, upTo };
   }
 
-  /** Whether a click on the token offers others: where its row stands for what it writes, the chips beside Step do. @param {number} index */
+  /** Whether a click on the token offers others. @param {number} index */
   function isOffered(index) {
     if (!now?.buttons[index].matches(".gen")) return false;
     const { file, lesson } = now.state;
-    return file === null && lesson === null && !choosesWritten(now.state, now.trace.model);
+    return file === null && lesson === null;
   }
 
   /** The card stays until another place is clicked. @param {number} index */
@@ -107,6 +107,7 @@ export function createSurprise(root, actions, name, choose, isPointed) {
     const again = pinned?.index === index;
     unpin(false);
     if (again || !all || !isOffered(index)) return;
+    if (choosesWritten(all.state, all.trace.model)) return; // its row stands for what it writes: the chips offer them
     pinned = { index, text: all.upTo(index).join(".") };
     show(index);
   }
