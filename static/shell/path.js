@@ -198,7 +198,7 @@ function listOf(actions, modelOf) {
     show(tabs, open) {
       const ids = tabs.map(({ dataset }) => dataset.view ?? "");
       if (drawn !== ids.join()) {
-        const all = h("option", { value: "", hidden: true }, t("path.inside"));
+        const all = h("option", { value: "", hidden: true }, t("path.go"));
         replace(
           element,
           all,
@@ -232,7 +232,10 @@ function arriving({ root, header, sentence, dock, heads, opened }) {
     const before = was;
     was = state;
     if (!before || before.lesson !== null || state.lesson !== null || isEmpty(state) || !phone.matches) return;
-    if (root.ownerDocument.body !== root || PARTS.every((name) => before[name] === state[name])) return;
+    const asks = before.start && !state.start && isModel(state) && riverState.of(state).layer !== null;
+    // Who asks on the start page for a layer's heads sees them: with the layout of the next frame.
+    if (asks) requestAnimationFrame(() => requestAnimationFrame(() => scrollTo({ top: above(), behavior: "instant" })));
+    if (asks || root.ownerDocument.body !== root || PARTS.every((name) => before[name] === state[name])) return;
     const below = heads.element.matches(".alone:not([hidden])"); // every head stands over the picture
     const top = below ? opened.getBoundingClientRect().top + scrollY - coveredOf(opened) : above();
     if (isModel(state) && scrollY > above()) scrollTo({ top: 0, behavior: "instant" });

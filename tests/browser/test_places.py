@@ -579,6 +579,23 @@ def test_units_that_write_most_lead_to_their_arithmetic(open_page: "Callable[...
     page.wait_for_url(re.compile("query=3"))
 
 
+@pytest.mark.fresh
+def test_on_a_phone_the_start_page_leads_to_the_heads_of_a_layer(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport=PHONE)
+    page.goto("/?start")
+    page.wait_for_selector('body[data-state="ready"]')
+    page.get_by_test_id("river-says").locator(".tells button").wait_for()  # the start page is as it stays
+    page.get_by_test_id("start-heads").click()
+    expect(page.get_by_test_id("crumb-layer")).to_be_visible()
+    page.wait_for_function("""async () => {
+      const { sceneOf } = await import('/static/river/board.js');
+      const canvas = document.querySelector('[data-testid=river]');
+      const squares = sceneOf(canvas)?.squares ?? [];
+      const { top } = canvas.getBoundingClientRect();
+      return squares.length > 0 && squares.every(({ y, height }) => top + y + height <= innerHeight);
+    }""")
+
+
 def test_on_a_phone_the_matrix_begins_on_the_first_screen(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=PHONE)
     opened(page, "attention")
