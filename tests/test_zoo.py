@@ -111,11 +111,6 @@ def test_the_page_of_models_says_how_far_back_a_kernel_reaches() -> None:
     assert f"one bias per distance, up to {offsets - 1} positions back" in row_of(PAGE, "mini-aft-conv")
 
 
-def test_the_page_of_benchmarks_says_how_much_a_step_reads() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text("utf-8")
-    assert f"reads {4 * card_of('stories-gpt')['n_parameters'] / 1e6:.1f} MB of float32 weights" in page
-
-
 def test_the_page_of_models_says_the_loss_over_lengths_that_the_cards_have() -> None:
     table = PAGE.split("### Lengths")[1]
     rows = re.findall(r"^\| (mini-[\w-]+) \| (.+)\|$", table, re.MULTILINE)

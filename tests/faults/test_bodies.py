@@ -52,9 +52,15 @@ def test_a_body_full_of_work_is_refused_in_passing(victim: Victim, body: Json, w
 
 
 def insist(victim: Victim, content: bytes, told: list[tuple[int, Json]]) -> None:
-    connection = HTTPConnection(*victim.address, timeout=20)
-    for _ in range(EACH):
+    """On loaded cores a body may arrive later than this server waits (408): then it is sent once more."""
+    connection, answered = HTTPConnection(*victim.address, timeout=20), 0
+    for _ in range(10 * EACH):
         connection.request("POST", "/api/trace", content, {"Content-Type": "application/json"})
         with connection.getresponse() as answer:
-            told.append((answer.status, json.loads(answer.read())))
+            status, said = answer.status, json.loads(answer.read())
+        if status != 408:
+            told.append((status, said))
+            answered += 1
+        if answered == EACH:
+            break
     connection.close()
