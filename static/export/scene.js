@@ -149,7 +149,7 @@ function inRow(items) {
 const words = (text) => [(x) => [label(text, { x, y: 0, size: 11.5, colour: "--ink-2" })], textWidth(text, 11.5)];
 
 /** @param {Matrix} matrix @param {string} id @param {number} wide */
-function matrixLegend({ scale, forbidden, hatched, legend }, id, wide) {
+function matrixLegend({ scale, forbidden, hatched, hatching, legend }, id, wide) {
   if (legend) return inRow([words(legend)]);
   const ramp = (/** @type {number} */ x) => [
     svg(
@@ -164,7 +164,7 @@ function matrixLegend({ scale, forbidden, hatched, legend }, id, wide) {
   /** @type {Item[]} */
   const colours = scale.steps ? [] : [words(from), [ramp, wide], words(to)];
   /** @type {Item[]} */
-  const hatch = (hatched ?? forbidden) ? [[(x) => hatchBox(x), 22], words(t("matrix.forbidden_word"))] : [];
+  const hatch = (hatched ?? forbidden) ? [[(x) => hatchBox(x), 22], words(hatching ?? t("matrix.forbidden_word"))] : [];
   return inRow([...colours, ...hatch]);
 }
 

@@ -312,7 +312,7 @@ def test_another_sentence_is_patched_into_this_one(open_page: "Callable[..., Pag
     assert serious(page, "[data-panel=rank]") == []
     page.get_by_test_id("patch-text").fill("Tom lost his red ball.")
     page.get_by_test_id("patch-text").press("Enter")
-    expect(said).to_contain_text("The other run has")
+    expect(said).to_have_text("The second sentence has 6 tokens, this one 14. Use one of as many tokens.")
     expect(page).not_to_have_url(re.compile(r"\?[^#]*ball"))
     page_errors.clear()  # the browser reports the 4xx
 
@@ -354,17 +354,24 @@ def test_a_researcher_walks_from_the_question_to_a_saved_figure(
     assert isinstance(most.part, FfnPart)
     expect(paths.first).to_contain_text(f"the FFN of layer {most.part.layer}")
     expect(paths.first).to_contain_text(f"{most.moved:+.3f}")
-    with page.expect_download() as download:
-        page.locator("[data-panel=rank] .rank-head").get_by_test_id("save-svg").locator("visible=true").click()
-    download.value.save_as(tmp_path / "figure.svg")
-    figure = ElementTree.parse(tmp_path / "figure.svg").getroot()
-    drawn_words = " ".join(node.text or "" for node in figure.iter(f"{SVG}text"))
-    said = figure.findtext(f"{SVG}desc") or ""
+    drawn_words, said = figure_of(page, page.locator("[data-panel=rank] .rank-head:visible"), tmp_path)
     for words in (text, "stories-gpt", f"v of head {layer}·{head}", f"{most.moved:+.3f}"):
         assert words in drawn_words, drawn_words
     sides = patching.sides
     for words in (other, f"{sides.base:+.2f} here", "0: as here, 1: as there", "rank.path=v", "text=Tom+lost"):
         assert words in said, said
+    drawn_words, _ = figure_of(page, page.locator("[data-matrix=paths-self]"), tmp_path)
+    assert "no direct path leads from here" in drawn_words, "what the hatching of the last layer is"
+
+
+def figure_of(page: "Page", place: "Locator", folder: "Path") -> tuple[str, str]:
+    """The words of a picture that its own button saves, and its description."""
+    with page.expect_download() as download:
+        place.get_by_test_id("save-svg").click()
+    download.value.save_as(folder / "figure.svg")
+    figure = ElementTree.parse(folder / "figure.svg").getroot()
+    words = " ".join(node.text or "" for node in figure.iter(f"{SVG}text"))
+    return words, figure.findtext(f"{SVG}desc") or ""
 
 
 def test_the_head_that_the_answer_needs_most_is_found(open_page: "Callable[..., Page]") -> None:

@@ -10,7 +10,7 @@ import { byPosition, mapOf, strongestIn } from "../../static/views/rank/direct.j
 import { createRanking, effectWords, strongestFfn } from "../../static/views/rank/effects.js";
 import { keysFound, saidOf } from "../../static/views/rank/keys.js";
 import { mostAfter, tonesOf } from "../../static/views/rank/map.js";
-import { mapOfPatches, patchKinds, preferSame } from "../../static/views/rank/patch.js";
+import { mapOfPatches, patchKinds, preferSame, refusedWords } from "../../static/views/rank/patch.js";
 import { pathsOf, receiverName, strongestPaths } from "../../static/views/rank/paths.js";
 import { testWith } from "./words.js";
 
@@ -244,4 +244,11 @@ test("the FFN that does most is named, whichever its sign; heads are not it", ()
   assert.equal(strongestFfn(found, "delta")?.layer, 0);
   assert.equal(strongestFfn(found, "kl")?.layer, 0);
   assert.equal(strongestFfn([head(0, 0, -9, 9)], "delta"), null);
+});
+
+test("a second sentence that cannot be compared is refused in the page's language", () => {
+  const refused = { code: "bad_source", where: "from", message: "The other run …" };
+  assert.match(refusedWords({ ...refused, got: 6, limit: 14 }), /has 6 tokens, this one 14/);
+  assert.match(refusedWords({ ...refused, got: null }), /less than 0\.1 apart/);
+  assert.equal(refusedWords({ ...refused, where: "from.model" }), "The other run …");
 });

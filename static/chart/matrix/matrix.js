@@ -77,6 +77,7 @@ import { following, isInView, isWhole } from "./view.js";
  *   hatching, or `below` its number
  * @property {string} [sign]  of a saved file: what is before it in a formula, "="
  * @property {string} [legend]  of a saved file: words instead of its colours
+ * @property {string} [hatching]  of a saved file: what hatched cells are; default: forbidden
  * @property {string} [about]  of a saved file: what its numbers are, with their unit and what their sign means
  * @property {string} [corner]  of a saved table: what its rows and columns are
  * @property {string} filename

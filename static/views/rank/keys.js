@@ -1,5 +1,6 @@
 /** What is attended to against what matters: each key of the open row is hidden once, in the open head or in all heads of its layer. */
 
+import { rankingPicture, saveButtons } from "../../chart/figures.js";
 import { answerRequest, RANK_AXES, RANK_SCOPES, rankState } from "../../data/explain.js";
 import { position } from "../../model/selection.js";
 import { segment } from "../../ui/controls.js";
@@ -10,8 +11,9 @@ import { namesIn, queryNames } from "../query_key.js";
 import { headName, measuredAnswer } from "./effects.js";
 
 /**
+ * @import { Picture } from "../../chart/pictures.js"
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { KeyEffect } from "../../data/streams.js"
+ * @import { AblationStart, KeyEffect } from "../../data/streams.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
  * @import { Measured } from "./effects.js"
@@ -19,6 +21,9 @@ import { headName, measuredAnswer } from "./effects.js";
 
 /** A change of ln p that is called small, in nats. */
 const SMALL = 0.1;
+
+/** How many keys a saved ranking has. */
+const MANY = 12;
 
 /** Within this share of the largest a point has no name of its own. */
 const CROWD = 0.04;
@@ -30,14 +35,17 @@ export function buildKeys() {
   const scope = segment(t("rank.scope"), RANK_SCOPES, "rank-scope", (name) => t(`rank.scope_${name}`));
   const axis = segment(t("rank.axis"), RANK_AXES, "rank-axis", (name) => t(`rank.axis_${name}`));
   const [said, about] = [h("h2", { dataset: { testid: "rank-said" } }), h("p", { class: "rank-about dim" })];
+  const save = h("span", { class: "save-buttons" });
   const plot = h("div", { class: "scatter-plot", role: "group", "aria-label": t("rank.scatter") });
   const [down, across] = [h("span", { class: "scatter-y" }), h("span", { class: "scatter-x" })];
   const [body, table] = [h("tbody"), h("table", { class: "token-table" })];
   const tools = h("p", { class: "rank-do" }, scope.box, axis.box);
   const shown = h("div", { class: "rank-columns" }, h("div", null, h("div", { class: "scatter" }, down, plot, across)));
   shown.append(scrolling(t("rank.keys_table"), table));
-  return {
-    element: h("section", null, tools, said, about, shown),
+  const parts = {
+    element: h("section", null, tools, h("div", { class: "rank-head" }, said, save), about, shown),
+    read: () => /** @type {Picture|null} */ (null),
+    save,
     scope,
     axis,
     said,
@@ -49,6 +57,8 @@ export function buildKeys() {
     table,
     shown,
   };
+  save.append(...saveButtons(() => parts.read()));
+  return parts;
 }
 
 /** @typedef {ReturnType<typeof buildKeys>} KeyParts */
@@ -84,11 +94,29 @@ export function drawKeys(parts, measured, trace, state, actions) {
   else if (!start || !done) setText(parts.said, t("rank.begins"));
   else if (!found.length) setText(parts.said, t("rank.only_key"));
   else replace(parts.said, h("span", null, sentences(found, names, measuredAnswer(start))));
+  update(parts.save, { hidden: !found.length || !done });
   if (!found.length) return;
+  parts.read = () => start && rankingOf(found, names, start, { trace, state });
   const choose = (/** @type {number} */ key) => actions.set({ query: position(state, trace).query, key });
   const chosen = position(state, trace).key;
   drawScatter(parts, found, { x, names, chosen, choose });
   drawTable(parts, found, { names, chosen, choose });
+}
+
+/**
+ * The keys whose absence changes the answer most, as a picture that can be saved.
+ * @param {KeyEffect[]} found @param {string[]} names @param {AblationStart} start @param {{trace: ModelTrace, state: State}} of
+ */
+function rankingOf(found, names, start, { trace, state }) {
+  const { scope } = rankState.of(state);
+  const query = queryNames(trace)[position(state, trace).query];
+  const where = { layer: state.layer, query, head: headName(trace.model, { ...state, attention: trace.attention.id }) };
+  const most = [...found].sort((a, b) => Math.abs(b.delta) - Math.abs(a.delta)).slice(0, MANY);
+  const rows = most.map((one) => ({ name: names[one.key], value: one.delta, text: signed(one.delta, 3) }));
+  const title = [t("rank.figure_keys", { query }), scope === "head" ? where.head : t("rank.figure_layer", where)];
+  const about = [t(`rank.about_keys_${scope}`, where), t("rank.figure_scale", { answer: measuredAnswer(start) })];
+  const columns = { of: t("rank.key"), what: t("rank.figure_by_delta") };
+  return rankingPicture({ id: "rank-keys", title: title.join(" · "), about: about.join(" "), ...columns, rows });
 }
 
 /** @param {KeyEffect[]} found @param {string[]} names @param {string} answer @returns {(Node|string)[]} */

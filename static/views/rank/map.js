@@ -114,6 +114,7 @@ export function drawEffectMap(block, map, of, trace, state, actions) {
     tones: tonesOf(values, shape[1], n_head, scale),
     shape,
     forbidden: hatched.some(Boolean) ? Uint8Array.from(hatched, Number) : null,
+    hatching: t(map.parts.includes(undefined) ? "rank.unmeasured" : "rank.off_mark"),
     onHatching: map.parts.includes(undefined) ? undefined : { text: t("rank.off_mark"), ink: cssColour("--ink-2") },
     scale,
     rows: {

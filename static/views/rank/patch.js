@@ -88,7 +88,7 @@ export function drawPatch(parts, measured, trace, state, actions) {
   parts.stop.hidden = measured === null || (done && !parts.stopped);
   setText(parts.stop, t(parts.stopped ? "patch.again" : "patch.stop"));
   setText(about, t("patch.about"));
-  if (error) setText(said, errorText(/** @type {any} */ (error)));
+  if (error) setText(said, refusedWords(/** @type {any} */ (error)));
   else if (!start) setText(said, t(source && measured ? "rank.begins" : "patch.empty"));
   else
     replace(
@@ -113,6 +113,13 @@ export function drawPatch(parts, measured, trace, state, actions) {
   };
   if (asked) drawPaths(paths, shown, trace, state, actions);
   else if (found.length) drawMaps(parts, start, /** @type {Patched[]} */ (found), trace, state, actions);
+}
+
+/** Why the two sentences cannot be compared, in the page's language. @param {{code?: string, where?: string, got?: unknown, limit?: unknown}} error */
+export function refusedWords(error) {
+  const { code, where, got, limit } = error;
+  if (code !== "bad_source" || where !== "from") return errorText(error);
+  return got == null ? t("patch.alike") : t("patch.lengths", { there: Number(got), here: Number(limit) });
 }
 
 /** @param {PatchStart} start @returns {(Node|string)[]} */
@@ -237,6 +244,7 @@ function drawMap(block, { id, title, about, logits, values, missing, scale, labe
       shape: [n_layer, cols],
       scale,
       forbidden: missing,
+      hatching: t("rank.unmeasured"),
       wide: true,
       tall: true,
       numbers: true,
