@@ -96,7 +96,7 @@ export function textWidth(text, size, face = "--font") {
 /** Lines of `width`, broken at spaces where possible; the last one ends with an ellipsis if text is left over. @param {string} text @param {number} width @param {number} size */
 function wrap(text, width, size, most = MOST_LINES) {
   const lines = [""];
-  for (const piece of text.match(/\s+|[^\s\u3000-\u9fff]+|[\u3000-\u9fff]/gu) ?? []) {
+  for (const piece of piecesOf(text)) {
     if (textWidth(lines[lines.length - 1] + piece, size) > width) lines.push("");
     lines[lines.length - 1] += lines.at(-1) ? piece : piece.trimStart();
     if (lines.length > most) break;
@@ -105,6 +105,11 @@ function wrap(text, width, size, most = MOST_LINES) {
   if (lines.length > most) shown[most - 1] = shortened(`${shown[most - 1]} …`, width, size);
   return shown;
 }
+
+/** What a line break may part: words, spaces, Japanese letters; no line begins with a closing sign or ends with an opening one. @param {string} text */
+export const piecesOf = (text) =>
+  text.match(/\s+|[「『（【]*(?:[^\s\u3000-\u9fff「『（【]+|[\u3000-\u9fff])[、。」』）】！？：；]*|[「『（【]+/gu) ??
+  [];
 
 /** Breaks a word that is wider than the picture. @param {string} line @param {number} width @param {number} size */
 function shortened(line, width, size) {

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { crc32, deflateSync } from "node:zlib";
 import { rankedBars } from "../../static/chart/figures.js";
+import { piecesOf } from "../../static/export/scene.js";
 import { pngWithText } from "../../static/ui/save.js";
 import { figureAbout } from "../../static/views/rank/effects.js";
 import { scaleWords } from "../../static/views/rank/patch.js";
@@ -92,4 +93,11 @@ test("a patching figure gives both logit differences and says which end is 0", (
   const said = scaleWords(start, trace);
   for (const words of ["logit car − logit ball", "+4.93 here and −7.42 there", "0: as here, 1: as there"])
     assert.ok(said.includes(words), `${words}: ${said}`);
+});
+
+test("a caption breaks between words and Japanese letters, not before a full stop nor after a bracket", () => {
+  const text = "値：ln p(駅) の変化（切った後）は 78 %。“the red” ok";
+  assert.equal(piecesOf(text).join(""), text);
+  for (const piece of piecesOf(text)) assert.doesNotMatch(piece, /^[。）、]|（$/);
+  assert.deepEqual(piecesOf("変化（切った"), ["変", "化", "（切", "っ", "た"]);
 });

@@ -13,6 +13,7 @@ declare module "node:assert/strict" {
     deepEqual(actual: unknown, expected: unknown, message?: string): void;
     notDeepEqual(actual: unknown, expected: unknown, message?: string): void;
     match(actual: string, expected: RegExp, message?: string): void;
+    doesNotMatch(actual: string, expected: RegExp, message?: string): void;
     throws(code: () => unknown, expected?: object, message?: string): void;
     rejects(promise: Promise<unknown> | (() => Promise<unknown>), expected?: object, message?: string): Promise<void>;
   };
