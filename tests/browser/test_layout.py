@@ -163,10 +163,13 @@ def test_a_phones_header_is_one_row(open_page: "Callable[..., Page]") -> None:
     assert header["height"] <= 54
     for name in ("lessons-button", "share"):
         expect(page.get_by_test_id(name)).to_be_hidden()
-    for drawer, name in (("generation", "generation"), ("cache", "kv")):  # their buttons are folded away in the dock
+    # The buttons of the first two are folded away in the dock.
+    for drawer, name in (("generation", "generation"), ("cache", "kv"), ("rank-patch", "rank")):
         page.get_by_test_id("tools").tap()
         page.get_by_test_id(f"tool-{drawer}").tap()
-        expect(page.locator(f".panel.{name}")).to_be_visible()
+        expect(page.locator(f".panel.{name}:visible")).to_be_visible()
+        if drawer == "rank-patch":
+            expect(page.get_by_test_id("rank-shows-patch")).to_be_in_viewport(ratio=1)  # of choices that do not all fit
         page.get_by_test_id("close-drawer").tap()
     page.get_by_test_id("more").tap()
     for name in ("lessons-button", "share", "theme"):

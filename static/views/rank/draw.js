@@ -10,7 +10,7 @@ import { measureAblations, measurePatches } from "../../data/streams.js";
 import { effectMaps, mostNeeded } from "../../model/ablations.js";
 import { can, hasVocabulary, splitsLogits } from "../../model/description.js";
 import { segment } from "../../ui/controls.js";
-import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { h, inOneColumn, keepingFocus, painted, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { errorText, number } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { buildDirect, drawDirect } from "./direct.js";
@@ -143,12 +143,20 @@ export function draw(root, trace, state, actions) {
   parts.bars.onclick = () => actions.set(rankState.patch({ bars: !bars }));
   parts.by.box.hidden = parts.bars.hidden = shows !== "heads";
   parts.shows.show(shows, (name) => actions.set(rankState.patch({ shows: name })), has);
+  inSight(parts.shows.box, parts.shows.buttons[shows]);
   for (const name of RANK_SHOWN) parts.pages[name].element.hidden = name !== shows;
   for (const [name, one] of Object.entries(parts.measuring)) if (name !== shows) one.stop();
   parts.again.isOpen = () => actions.get().drawer === "rank" && root.isConnected;
   parts.again.draw = () => {};
   drawProgress(parts, null);
   PAGES[shows].draw(parts, trace, state, actions);
+}
+
+/** Scrolls a row of choices, which a phone cuts, to the one that is on. @param {HTMLElement} box @param {HTMLElement} on */
+function inSight(box, on) {
+  if (!inOneColumn() || box.dataset.on === on.textContent) return;
+  box.dataset.on = on.textContent ?? "";
+  painted(() => box.scrollTo({ left: on.offsetLeft - box.offsetLeft - (box.clientWidth - on.offsetWidth) / 2 }));
 }
 
 /** What is measured, by the field's name of it. @param {typeof RANK_SHOWN[number]} shows @param {ModelTrace} trace @param {State} state */

@@ -170,7 +170,8 @@ function rowOf(one, most, { model }, actions) {
       role,
     );
   });
-  return h("li", null, open, asks);
+  const fed = asks.length > 0 && h("span", { class: "dim path-fed", "aria-hidden": true }, t("paths.fed"));
+  return h("li", null, open, fed, asks);
 }
 
 /** The change that opens a writer. @param {PathEffect} one @param {State} state */
