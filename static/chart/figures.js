@@ -14,6 +14,10 @@ import { cssColour } from "./theme.js";
 /** @typedef {"png"|"svg"} Format */
 /** @typedef {{picture: Picture, format: Format}} Asked  the event's `detail` */
 
+/** Asks the page around a picture to save it with a caption; false: there is none, as in a saved file. @param {Element} element @param {Asked} detail */
+export const pageSaves = (element, detail) =>
+  !element.dispatchEvent(new CustomEvent(SAVE, { bubbles: true, cancelable: true, detail }));
+
 /**
  * Buttons that save `read()` in either format. `bare` saves it without a caption, where no page listens: in a saved file.
  * @param {() => Picture|null} read @param {(format: Format) => unknown} [bare]
@@ -23,10 +27,7 @@ export function saveButtons(read, bare = () => {}) {
     const title = t(`matrix.button.${format}`);
     const click = (/** @type {MouseEvent} */ { currentTarget }) => {
       const picture = read();
-      if (!picture) return;
-      const detail = { picture, format };
-      const asks = new CustomEvent(SAVE, { bubbles: true, cancelable: true, detail });
-      if (/** @type {Element} */ (currentTarget).dispatchEvent(asks)) bare(format);
+      if (picture && !pageSaves(/** @type {Element} */ (currentTarget), { picture, format })) bare(format);
     };
     const attrs = { class: "save", type: "button", title, "aria-label": title, dataset: { testid: `save-${format}` } };
     return h("button", { ...attrs, on: { click } }, format.toUpperCase());

@@ -102,14 +102,14 @@ export async function saveFigure({ trace, state, view, station, link, edits }, p
   const ofStation = station?.contains(picture.plot);
   const title = ofStation ? titleOfView(trace, state, view, [picture]) : pictureName(picture);
   const { source, ...said } = captionOf(trace, state, title, edits);
-  const about = picture.kind === "bars" ? undefined : /** @type {{about?: string}} */ (picture.content).about;
   const pooled = arePooled([picture]) ? `${source} · ${t("export.pooled")}` : source;
-  const scene = await figureScene(picture, { ...said, source: pooled, about, link });
   const { content } = picture;
+  const about = "about" in content ? content.about : undefined;
+  const scene = await figureScene(picture, { ...said, source: pooled, about, link });
   const file =
-    picture.kind === "matrix"
-      ? `${picture.content.filename}.${format}`
-      : fileName([trace.model.name, /** @type {{id?: string}} */ (content).id ?? "figure"], format);
+    "filename" in content
+      ? `${content.filename}.${format}`
+      : fileName([trace.model.name, "id" in content ? content.id : picture.kind], format);
   return format === "png" ? saveBlob(await pngOf(scene), file) : saveText(scene.svg, "image/svg+xml", file);
 }
 

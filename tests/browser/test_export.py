@@ -210,8 +210,16 @@ def test_png_and_svg(page: "Page", tmp_path: Path, state: dict[str, str]) -> Non
     if state == MASKED:
         assert svg.count('stroke-width="1.2"') == 1, "the hatching is in it"
         assert "Layer 2 · Head 5" in svg
+    if state.get("view") == "prediction":
+        page.keyboard.press("Escape")
+        with page.expect_download() as download:
+            page.locator("[data-title='Save as SVG']").locator("visible=true").first.click(force=True)
+        download.value.save_as(tmp_path / "own.svg")
+        own = (tmp_path / "own.svg").read_text("utf-8")
+        assert "stories-gpt" in own, "the picture's own button gives it the same caption"
     png = save(page, "png", tmp_path).read_bytes()
     assert png.startswith(b"\x89PNG")
+    assert b"Description\0\0\0\0\0" in png[:200], "its words are in the file, too"
     width, height = (int.from_bytes(png[at : at + 4], "big") for at in (16, 20))
     size = re.search(r'<svg[^>]* width="(\d+)" height="(\d+)"', svg)
     assert size

@@ -4,6 +4,7 @@ import { shortLabel } from "../../model/labels.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
+import { pageSaves } from "../figures.js";
 import { announce, ICONS } from "../pictures.js";
 import * as plotly from "../plotly.js";
 import { cssColour, typeScale } from "../theme.js";
@@ -144,8 +145,11 @@ function logAxis(rows) {
 
 /** @param {Parts} parts */
 function configOf(parts) {
-  const save = (/** @type {"png"|"svg"} */ format) => () =>
-    plotly.downloadPlot(parts.plot, { format, filename: parts.bars?.filename ?? "", scale: format === "png" ? 2 : 1 });
+  const save = (/** @type {"png"|"svg"} */ format) => () => {
+    const { bars, plot } = parts;
+    if (!bars || pageSaves(plot, { picture: { kind: "bars", content: bars, plot }, format })) return;
+    plotly.downloadPlot(plot, { format, filename: bars.filename, scale: format === "png" ? 2 : 1 });
+  };
   const button = (/** @type {"png"|"svg"} */ format) => {
     const icon = { width: 24, height: 24, path: ICONS[format] };
     return { name: format, title: t(`matrix.button.${format}`), icon, click: save(format) };
