@@ -63,6 +63,7 @@ import { createStatus } from "./shell/status.js";
 import { createTools } from "./shell/tools.js";
 import { createStore } from "./state/store.js";
 import { mergedViewState } from "./state/view_state.js";
+import { SAVE } from "./ui/controls.js";
 import { together, whenIdle } from "./ui/dom.js";
 import { errorText } from "./ui/format.js";
 import { t } from "./ui/i18n.js";
@@ -215,6 +216,8 @@ export function mount(root, store, options) {
   const side = pictures ? SIDE.filter(({ id }) => pictures.includes(id)) : SIDE;
   const frame = buildFrame(root, { panels: side, owner: address !== undefined, second });
   root.classList.remove("outlines");
+  // A second page lies within the first, whose caption would be of another run: its pictures are saved without one.
+  if (pictures) root.addEventListener(SAVE, (event) => event.stopPropagation());
   const status = createStatus({ root, voice: frame.sentence.status, banner: frame.sentence.banner });
   const live = createTraces(api, { modelNamed: models.named, onWait: status.waiting });
   const traces = createSources(live, api, models);

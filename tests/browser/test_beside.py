@@ -8,12 +8,14 @@ from playwright.sync_api import expect
 from tests.browser.helpers import open_tools
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.sync_api import Page, Request
 
 pytestmark = pytest.mark.warm
 
 
-def test_two_models_show_the_same_token_and_each_its_own_head(page: "Page") -> None:
+def test_two_models_show_the_same_token_and_each_its_own_head(page: "Page", tmp_path: "Path") -> None:
     """The other model reads other tokens: they correspond by their characters."""
     page.goto("/?model=stories-gpt&view=attention&layer=5&head=7&text=The cat sat on the mat.")
     page.wait_for_selector('body[data-state="ready"]')
@@ -23,6 +25,12 @@ def test_two_models_show_the_same_token_and_each_its_own_head(page: "Page") -> N
     first, second = page.locator("body > main"), page.locator(".second")
     assert second.get_by_test_id("head").count() == 4 * 4
     expect(second.locator(".opened h1")).to_contain_text("Layer 3 · Head 3")
+
+    for half, captioned in ((first, True), (second, False)):  # the caption names the first page's model
+        with page.expect_download() as download:
+            half.locator("[data-matrix=weights]").get_by_test_id("save-svg").click()
+        download.value.save_as(tmp_path / "figure.svg")
+        assert ("stories-gpt" in (tmp_path / "figure.svg").read_text("utf-8")) == captioned
 
     second.get_by_test_id("all-heads").click()
     second.get_by_test_id("head").first.click()
