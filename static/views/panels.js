@@ -292,7 +292,9 @@ const rank = {
   also(state, model) {
     const { shows } = rankState.of(state);
     if (shows === "vocabulary" && hasVocabulary(model)) return ["explain:vocabulary", "explain:induction"];
-    if (shows === "patch" && !model.picture) return ["explain:spelled"];
+    // The sentence that is offered has the next best answer: drawn again when that is known.
+    if (shows === "patch" && !model.picture)
+      return ["explain:spelled", ...(predictsTokens(model) ? ["prediction"] : [])];
     return shows === "direct" && splitsLogits(model) ? ["explain:direct"] : [];
   },
   ...lazily(() => import("./rank/draw.js")),
