@@ -41,7 +41,7 @@ def test_two_models_show_the_same_token_and_each_its_own_head(page: "Page", tmp_
     assert second.get_by_test_id("effective").count() == 4 + 1
     page.wait_for_url("**beside.layer=0**")
     page.set_viewport_size({"width": 390, "height": 844})
-    header, masks = page.locator("body > header").bounding_box(), first.locator("[data-control=masks]").bounding_box()
+    header, masks = page.locator("body > header").bounding_box(), first.get_by_test_id("switch-causal").bounding_box()
     assert header is not None
     assert masks is not None
     assert header["y"] < masks["y"]
