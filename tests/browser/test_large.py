@@ -129,7 +129,7 @@ def test_effects_are_measured_on_request(page: "Page") -> None:
     page.wait_for_timeout(600)
     assert asked == []
     page.get_by_test_id("river-measure").click()
-    expect(page.get_by_test_id("river-legend")).to_contain_text("Click a line to hide it")
+    expect(page.get_by_test_id("river-legend")).to_contain_text("Click a line to choose it")
     expect(page.get_by_test_id("river-measure")).to_be_hidden()
     assert asked
 

@@ -88,11 +88,11 @@ class Asked:
         self.seen.clear()
         act()
         settled(self.page)
-        before = -1
-        while self.open or self.seen.total() != before:
-            before = self.seen.total()
-            self.page.wait_for_function("() => window.isQuiet()")
-        return dict(self.seen)
+        while True:
+            before, answered = self.seen.total(), not self.open  # what an answer leads to comes after it
+            is_quiet = self.page.evaluate("() => window.isQuiet()")  # `wait_for_function` would not await it
+            if is_quiet and answered and not self.open and self.seen.total() == before:
+                return dict(self.seen)
 
 
 # The second request for effects is for one number, the effect of the edit that the sentence offers: which edit that is
