@@ -245,7 +245,7 @@ def test_the_sentence_says_what_decides_and_cuts_it(page: "Page") -> None:
         page, {"text": TEXT, "row": 13, "answer": start["answer"], "edges": [], "interventions": without(looks)}
     )
     before, after = brief_percent(start["p"]), brief_percent(left["p"])
-    expected = f"After red₂, the model predicts car ({before}). Hide car from red₂ and car falls to {after}."
+    expected = f"After red₂, the model predicts car ({before}). Hide car from red₂ and the prediction car falls to {after}."
     assert says(page) == expected
 
     page.get_by_test_id("cut-looks").click()
@@ -360,7 +360,7 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     offers = page.get_by_test_id("river-says").locator(".tells")
     expect(offers).to_have_count(2)
     in_head, in_layer = (brief_percent(effect["p"]) for effect in effects)
-    expect(offers.nth(0)).to_have_text(f"Hide car in this head and car falls to {in_head}.")
+    expect(offers.nth(0)).to_have_text(f"Hide car in this head and the prediction car falls to {in_head}.")
     expect(offers.nth(1)).to_have_text(f"Hide it in this layer → {in_layer}.")
     weight = page.locator("[data-line=weight] output")
     was = weight.inner_text().removesuffix("✓").strip()
@@ -949,7 +949,7 @@ def test_a_card_stays_beside_the_text_with_the_ones_around_it(page: "Page") -> N
     page.get_by_test_id("example").first.click()
     caption, place = page.get_by_test_id("caption"), page.get_by_test_id("caption-place")
     expect(place).to_have_text("Example 1 of 15")
-    expect(page.get_by_test_id("river-says")).to_contain_text("Hide car from red₂ and car falls to 2")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Hide car from red₂ and the prediction car falls to 2")
     expect(caption).to_be_hidden()
     place.hover()
     expect(caption).to_be_visible()
