@@ -245,7 +245,8 @@ def test_the_sentence_says_what_decides_and_cuts_it(page: "Page") -> None:
         page, {"text": TEXT, "row": 13, "answer": start["answer"], "edges": [], "interventions": without(looks)}
     )
     before, after = brief_percent(start["p"]), brief_percent(left["p"])
-    expected = f"After red₂, the model predicts car ({before}). Hide car from red₂ and the prediction car falls to {after}."
+    offer = f"Hide car from red₂ and the prediction car falls to {after}."
+    expected = f"After red₂, the model predicts car ({before}). {offer}"
     assert says(page) == expected
 
     page.get_by_test_id("cut-looks").click()
