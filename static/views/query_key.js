@@ -82,7 +82,12 @@ export function drawSquare(root, trace, state, actions, own) {
     forbidden: null,
     rows: { ...rows, role: "q" },
     cols: { ...cols, role: "k" },
-    hover: (row, col) => [`${rows.names[row]} → ${cols.names[col]}`, inWords(own.words(row, col))],
+    hover: (row, col) => [
+      `${rows.names[row]} → ${cols.names[col]}`,
+      inWords(own.words(row, col)),
+      ...wasIn(own, row, col),
+      ...(own.pen ? [t(own.reasons?.[row * shape[1] + col] ? "pencil.click_allow" : "pencil.click_hide")] : []),
+    ],
     describe: (row, col) => describeCell(rows.names[row], cols.names[col], own.words(row, col)),
     tableText: (row, col) => tableText(own, row * shape[1] + col, own.words(row, col)),
     chosen: { row: query, col: key, span: "cell", role: "q" },
@@ -154,6 +159,12 @@ export function leakMargin(trace, detail) {
 const CHANGED = 0.01;
 /** Weights below it, written .00 to .02, are grey. */
 const FAINT = 0.025;
+
+/** What a cell showed before the edits, where rows are too low to write it. @param {Square} own @param {number} row @param {number} col */
+function wasIn({ struck = [] }, row, col) {
+  const found = struck.find((one) => one.row === row && one.col === col);
+  return found ? [`${t("card.was")}: ${found.text}`] : [];
+}
 
 /** What stood in cells that are hidden by hand, and in those of the chosen row that changed, if the head was shown as trained. @param {ModelTrace} trace @param {State} state */
 function struckOf(trace, state) {

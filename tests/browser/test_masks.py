@@ -701,7 +701,10 @@ def test_a_pencil_hides_cells_in_the_picture_and_shows_them_again(page: "Page", 
 
     asked: list[str] = []
     page.on("request", lambda request: request.url.endswith("/api/trace") and asked.append(request.url))
+    page.mouse.move(*under_pencil(page, 6, 7))  # a later key
+    expect(frame.locator(".hovertext")).to_contain_text("Click or drag to allow it")
     page.mouse.move(*under_pencil(page, 7, 1))
+    expect(frame.locator(".hovertext")).to_contain_text("Click or drag to hide it")
     page.mouse.down()
     page.mouse.move(*under_pencil(page, 7, 3))
     expect(frame.locator("text.struck")).to_have_count(3)  # the old weights
@@ -746,7 +749,7 @@ def test_a_stroke_is_taken_back_and_a_token_hides_its_column(page: "Page", model
     (column,) = wait_for_run(page, "run.interventions?.length === 1")["interventions"]
     assert column["where"] == {"attention": "self", "layer": LAYER, "role": "mask", "head": HEAD, "key": 2}
     drawn(page)
-    card = page.locator(".card-lines:visible").filter(has_text="or 0 after")
+    card = page.locator(".card-lines:visible").filter(has_text="or set to 0")
     row = traced(model).tensors[NAME][HEAD][7]
     expect(card).to_contain_text(f"Σ {float(1 - row[2]):.3f}")
     expect(card.locator(".check-mark.bad, .bad")).to_have_count(0)
