@@ -163,11 +163,16 @@ function partWord(run, text, token) {
 /** Whether it is called by a part of a character, or by bytes. @param {Name} name */
 export const isPart = ({ word }) => /\(\d+\/\d+\)$|^⟨.*⟩$/u.test(word);
 
+/** Punctuation in quotes, without the spaces around it; null: it is something else. @param {Pick<Token, "text"|"partial"|"special"|"patch">} token */
+export function markName({ text, partial, special, patch }) {
+  const isMark = !partial && !special && !patch && /^\p{P}+$/u.test(text.trim());
+  return isMark ? quoted(text.trim()) : null;
+}
+
 /** Without the spaces around it, punctuation in quotes; a token of spaces shows them. @param {Token} token */
 function wordOf(token) {
   const plain = !token.partial && !token.special && !token.patch && token.text.trim();
-  if (plain && /^\p{P}+$/u.test(plain)) return quoted(plain);
-  return tokenLabel(plain ? { ...token, text: plain } : token);
+  return markName(token) ?? tokenLabel(plain ? { ...token, text: plain } : token);
 }
 
 /** @param {Name} name @param {Token} token @returns {Name} */

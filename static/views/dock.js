@@ -1,7 +1,7 @@
 /** The dock: Back, Step and Play; what the model answers as chips; how the next token is drawn; and the drawers of generation. */
 
 import { fillsMask, predictsTokens } from "../model/description.js";
-import { tokenName } from "../model/labels.js";
+import { markName, tokenName } from "../model/labels.js";
 import { rowOf } from "../model/selection.js";
 import { canHide, filled, taken } from "../model/written.js";
 import { DEFAULTS } from "../state/store.js";
@@ -162,7 +162,7 @@ const settingsSign = () =>
     svg("circle", { cx: 7, cy: 14, r: 2.5 }),
   );
 
-/** @typedef {{text: (Node|string)[], share: number, words: string, cut: boolean, most: boolean, id: number|string, take: (() => void)|null}} Candidate */
+/** `short`: a stroke through it would hide it. @typedef {{text: (Node|string)[], share: number, words: string, cut: boolean, short?: boolean, most: boolean, id: number|string, take: (() => void)|null}} Candidate */
 
 /** What the model answers, as chips with bars: its most likely next tokens, the fillings of a gap, or its classes. @param {Actions} actions */
 function createCandidates(actions) {
@@ -275,7 +275,10 @@ function candidateOf(token, words, kind, more) {
     share: percent(more.cut ? token.before : more.share, 1),
     filter: token.cut ? t(`candidates.filter.${token.cut}`) : t("candidates.settings"),
   });
-  return { text: [tokenText(token)].flat(), id: token.id, words: kind ? `${said} · ${kind}` : said, ...more };
+  const mark = markName(token);
+  const text = mark === null ? [tokenText(token)].flat() : [h("span", { translate: "no" }, mark)];
+  const short = mark !== null || [...token.text.trim()].length < 2;
+  return { text, short, id: token.id, words: kind ? `${said} · ${kind}` : said, ...more };
 }
 
 function makeChip() {
@@ -290,12 +293,13 @@ function show(chip, candidate) {
   const { button, name, share, bar } = chip;
   button.hidden = !candidate;
   if (!candidate) return;
-  const { id, text, cut, most, words, take } = candidate;
+  const { id, text, cut, short = false, most, words, take } = candidate;
   chip.take = take;
   replaceChanged(name, text);
   replaceChanged(share, briefPercent(candidate.share));
   bar.style.width = `${candidate.share * 100}%`;
   button.classList.toggle("cut", cut);
+  button.classList.toggle("short", short);
   button.classList.toggle("most", most && !cut);
   update(button, { title: words, "aria-label": words, "aria-disabled": take ? null : "true", dataset: { id } });
 }

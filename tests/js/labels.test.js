@@ -5,6 +5,7 @@ import { test } from "node:test";
 import {
   cutToWidth,
   isPart,
+  markName,
   namesOf,
   nameText,
   textOf,
@@ -21,6 +22,17 @@ Object.assign(globalThis, { document: { documentElement: { lang: "en", dataset: 
 
 /** Ten pixels a character. @param {string} text */
 const wide = (text) => 10 * [...text].length;
+
+test("punctuation has a quoted name, and nothing else has", () => {
+  const token = (/** @type {string} */ text, more = {}) => ({ text, partial: false, special: false, ...more });
+  assert.deepEqual(
+    [".", " .", "、", ' "', "?!"].map((text) => markName(token(text))),
+    ["“.”", "“.”", "「、」", '‹"›', "“?!”"],
+  );
+  const others = [token("a"), token(" it's"), token("+"), token(" "), token("\n")];
+  for (const one of [...others, token(".", { partial: true }), token(".", { special: true })])
+    assert.equal(markName(one), null, JSON.stringify(one));
+});
 
 test("a text that fits stays; another has as many characters as fit with the ellipsis, and at least one", () => {
   assert.equal(cutToWidth("banana", 60, wide), "banana");
