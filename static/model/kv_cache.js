@@ -78,6 +78,20 @@ export function stepCost(model, { tokens, source, cached }) {
   return cost;
 }
 
+/** How many times as much the steps that wrote tokens `first` to `last` multiply without a cache; null: that is not counted, or there is none. @param {Model} model @param {{first: number, last: number, source: number}} steps */
+export function timesWithout(model, { first, last, source }) {
+  const [less, more] = [true, false].map((cached) => {
+    let sum = 0;
+    for (let tokens = first; tokens <= last; tokens++) {
+      const cost = stepCost(model, { tokens, source, cached });
+      if (!cost) return 0;
+      sum += cost.weights + cost.attention;
+    }
+    return sum;
+  });
+  return less ? more / less : null;
+}
+
 /** Bytes of keys and values in float32, of all layers. @param {Model} model @param {Lengths} lengths */
 export function keyBytes(model, { tokens, source }) {
   const numbers = readBy(model).map(

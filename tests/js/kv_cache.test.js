@@ -11,6 +11,7 @@ import {
   recurrentAttention,
   stateBytes,
   stepCost,
+  timesWithout,
 } from "../../static/model/kv_cache.js";
 import { createCacheMeasuring } from "../../static/views/generation/cache_costs.js";
 import { carriedBy, mostChanged } from "../../static/views/generation/state_picture.js";
@@ -42,6 +43,17 @@ test("a cached step grows as c + aT, one without as cT + aT²", () => {
   assert.equal(10 * one.attention, ten.attention);
   const all = cost(10, false);
   assert.deepEqual([all.weights, all.attention], [10 * one.weights, 100 * one.attention]);
+});
+
+test("over steps, what is multiplied without a cache is divided by what is multiplied with it", () => {
+  const { weights, attention } =
+    stepCost(MODELS.decoder, { tokens: 1, source: 0, cached: true }) ?? assert.fail("not counted");
+  // Step T: c + aT with a cache, T times that without; of steps 3, 4 and 5: ΣT = 12, ΣT² = 50, of 3 steps.
+  const expected = (12 * weights + 50 * attention) / (3 * weights + 12 * attention);
+  assert.equal(timesWithout(MODELS.decoder, { first: 3, last: 5, source: 0 }), expected);
+  assert.equal(timesWithout(MODELS.decoder, { first: 7, last: 7, source: 0 }), 7, "one step reads all seven again");
+  assert.equal(timesWithout(MODELS.decoder, { first: 3, last: 2, source: 0 }), null, "nothing is written");
+  assert.equal(timesWithout(MECHANISMS.wkv, { first: 3, last: 5, source: 0 }), null, "not counted");
 });
 
 test("only attention that is made of these products is counted", () => {

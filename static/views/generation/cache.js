@@ -11,6 +11,7 @@ import {
   recurrentAttention,
   stateBytes,
   stepCost,
+  timesWithout,
   tokensOf,
 } from "../../model/kv_cache.js";
 import { tokenName } from "../../model/labels.js";
@@ -64,22 +65,27 @@ function createPanel(root, actions) {
     if (!now || !path) return; // while a new sentence is read, the old one stays
     const { trace, state } = now;
     const { model } = trace;
+    const { on, of } = cacheState.of(state);
     /** @type {Cache|undefined} */
-    const cache = session.drawn(path.ids.length - 1)?.cache;
-    drawPictures(parts, trace, state, cache);
-    const [on, lengths] = [cacheState.of(state).on, lengthsOf(trace, path, cache)];
+    const taken = session.drawn(path.ids.length - 1)?.cache;
+    drawPictures(parts, trace, state, taken);
+    const lengths = lengthsOf(trace, path, taken);
+    const cache = taken ?? (on ? countedOf(trace, path, lengths) : undefined);
     parts.toggle.set(on, t("cache.switch_about"), "");
-    const { of } = cacheState.of(state);
     parts.of.show(of, (chosen) => actions.set(cacheState.patch({ of: chosen })));
     parts.costs.node.hidden = of === "step";
     parts.toggle.row.hidden = of === "steps";
     if (of === "steps")
       parts.costs.draw({ model, source: lengths.source, ids: path.ids, steps: stepsOf(session, path) }, state);
-    parts.bars.hidden = parts.server.hidden = !cache || of === "steps";
+    parts.bars.hidden = !cache || of === "steps";
+    parts.server.hidden = !taken || of === "steps";
+    const all = of === "steps" ? allSaid(model, path, lengths) : null;
+    if (all) return replace(parts.said, all);
     if (!cache) return setText(parts.said, t("cache.nothing"));
     const last = session.word(path.ids[path.ids.length - 1]);
-    replace(parts.said, saidOf(cache, tokenName(last), on, timesOf(model, lengths)));
-    setText(parts.server, serverOf(session.drawn(path.ids.length - 1)));
+    const times = timesWithout(model, { ...lengths, first: lengths.tokens, last: lengths.tokens });
+    replace(parts.said, saidOf(cache, tokenName(last), on, times));
+    if (taken) setText(parts.server, serverOf(session.drawn(path.ids.length - 1)));
     replace(parts.bars, groupsOf(model, lengths, cache));
   }
 }
@@ -147,17 +153,30 @@ const stepsOf = (session, { ids }) => ids.map((_, index) => session.drawn(index)
 /** Whether everything was read again. @param {Cache} cache */
 const isAnew = ({ computed, positions }) => computed === positions;
 
-/** How many times as much a step multiplies without the cache; null: that is not counted. @param {Model} model @param {Lengths} lengths */
-function timesOf(model, lengths) {
-  const [less, more] = [true, false].map((cached) => stepCost(model, { ...lengths, cached }));
-  return less && more && (more.weights + more.attention) / (less.weights + less.attention);
+/**
+ * What the newest step keeps and computes, from shapes: of a text that was written before this page was opened.
+ * @param {FetchedTrace} trace @param {Path} path @param {Lengths} lengths @returns {Cache|undefined}
+ */
+function countedOf({ model, causal }, { ids, nPrompt }, lengths) {
+  if (ids.length <= nPrompt || !causal || !cachedAttention(model)) return undefined;
+  const bytes = keyBytes(model, lengths);
+  return { positions: ids.length, computed: 1, bytes, milliseconds: 0, together: 1 };
 }
+
+/** What the cache saves in all steps that wrote the text; null: that is not counted, or nothing is written. @param {Model} model @param {Path} path @param {Lengths} lengths */
+function allSaid(model, { ids, nPrompt }, { source }) {
+  const times = timesWithout(model, { first: nPrompt + 1, last: ids.length, source });
+  return times && h("b", null, t("cache.saved_all", { n: ids.length - nPrompt, times: timesText(times) }));
+}
+
+/** @param {number} times */
+const timesText = (times) => number(times, times < 10 ? 1 : 0);
 
 /** What the cache saved, in large, and how much it holds. @param {Cache} cache @param {string} token  the newest @param {boolean} on @param {number|null} ratio */
 function saidOf(cache, token, on, ratio) {
   const { positions, computed, bytes } = cache;
   const [n, size] = [positions, byteSize(bytes)];
-  const times = ratio !== null && ratio >= 1.05 ? number(ratio, ratio < 10 ? 1 : 0) : null;
+  const times = ratio !== null && ratio >= 1.05 ? timesText(ratio) : null;
   const key = !isAnew(cache) ? "saved" : on && bytes === 0 ? "recomputed" : "off_said";
   if (key === "recomputed") return t("cache.recomputed", { n, token });
   const counted = t(`cache.${key === "saved" ? "cached" : "off_said"}`, { n, computed, token });
