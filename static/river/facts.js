@@ -117,6 +117,8 @@ function pictureInputs(trace, state) {
       state.theme,
       state.type,
       state.lang,
+      state.seed, // the sentence says what the draw will take
+      state.begin,
       riverState.of(state),
       at,
       state.start,
@@ -148,6 +150,7 @@ export function samePicture(was, now) {
  * @property {boolean} isSaved  whether it comes from a file
  * @property {boolean} waits  whether its lines are still to come
  * @property {boolean} isEnd  whether the chosen token is the END of what the model wrote
+ * @property {Answer|null} [comes]  what the draw will take after the chosen token, where that is not the likeliest
  * @property {boolean} written  whether a row of the answering stack is called by the token that it writes (model/written.js)
  */
 

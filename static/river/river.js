@@ -41,7 +41,7 @@ import { openLayer, riverState } from "./view_state.js";
 import { wider } from "./words/changes.js";
 import { barsOf } from "./words/names.js";
 import { gathersWords, saysWords, sentenceOf } from "./words/sentence.js";
-import { edgeOf, spotOf, weightOf, writtenOf } from "./words/spots.js";
+import { comesOf, edgeOf, spotOf, weightOf, writtenOf } from "./words/spots.js";
 import { beadEntry, drawTable, entryOf, riverLegend } from "./words/table.js";
 
 /**
@@ -242,7 +242,8 @@ function createRiver(parts) {
     const spot = spotOf(trace, state, facts);
     const before = sideShown(state) === "before";
     tell = () => {
-      const words = covered ? [] : sentenceOf(facts, predicts, ofHead, writtenOf({ trace, actions }, facts.row), spot);
+      const told = { ...facts, comes: comesOf({ trace, state, actions }, facts.row) };
+      const words = covered ? [] : sentenceOf(told, predicts, ofHead, writtenOf({ trace, actions }, facts.row), spot);
       say(parts.says, before && !covered ? [t("say.before"), ...words.filter(offersNothing)] : words);
     };
     tell();

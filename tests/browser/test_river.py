@@ -569,10 +569,16 @@ def test_after_a_step_the_sentence_says_what_the_model_wrote_and_goes_on(page: "
     events = [json.loads(line.removeprefix("data: ")) for line in answer.splitlines() if line.startswith("data: ")]
     steps = [event for event in events if "u" in event]
     said = page.get_by_test_id("river-says")
-    for step in steps:
+    for i, step in enumerate(steps):
         page.get_by_test_id("gen-step").click()
         expect(said).to_contain_text(re.compile(rf"{step['token']['text'].strip()}.? \({shares(step['before'])}\)"))
-        expect(said).to_contain_text("Next: ")
+        likely = step["prediction"]["candidates"][0]
+        then = steps[i + 1]["token"] if i + 1 < len(steps) else None
+        if then and then["id"] != likely["id"]:
+            comes = f"{then['text'].strip()} ({shares(steps[i + 1]['before'])})"
+            expect(said).to_contain_text(re.compile(rf"Most likely next: .* The draw will take {re.escape(comes)}"))
+        elif then:
+            expect(said).to_contain_text("Next: ")
         fell = re.compile(f"draw, {step['u']:.2f}, fell on {step['token']['text'].strip()}")
         expect(page.get_by_test_id("dock-draw")).to_have_attribute("title", fell)
     assert steps[0]["before"] > 0.9  # the first is the most likely, the last is not

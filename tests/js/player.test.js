@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { showingIds } from "../../static/model/written.js";
 import { DEFAULTS } from "../../static/state/store.js";
+import { takenBy } from "../../static/views/generation/draw_bar.js";
 import { createGenerationPlayer } from "../../static/views/generation/player.js";
 
 const { decoder } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
@@ -122,6 +123,18 @@ function undisturbed(n) {
   while (ids.length < PROMPT.length + n) ids.push(next(ids));
   return ids;
 }
+
+test("what a number will take is named where it is not the likeliest", () => {
+  /** @param {number} id @param {number} before @param {number} after */
+  const one = (id, before, after) => /** @type {any} */ ({ id, before, after });
+  // The likeliest first, as the model has them; after sampling [0, 0.6), [0.6, 0.9) and the rest, which was not sent.
+  const from = { candidates: [one(5, 0.5, 0.6), one(3, 0.3, 0.3), one(4, 0.1, 0)] };
+  assert.equal(takenBy(from, 0.59), null, "the likeliest");
+  assert.equal(takenBy(from, 0.6)?.id, 3);
+  assert.equal(takenBy(from, 0.95), null, "another, whose name is not here");
+  const all = { candidates: [one(5, 0.5, 0.6), one(3, 0.3, 0.4)] };
+  assert.equal(takenBy(all, 0.9999999)?.id, 3, "the last takes what rounding leaves");
+});
 
 test("it asks at once for the rest, from the ids it has, in the same session", async () => {
   const asked = server([3, 2]);

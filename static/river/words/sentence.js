@@ -21,7 +21,7 @@ import {
   rowName,
   shareBetween,
 } from "./names.js";
-import { keptWords, spotWords, writtenWords } from "./spots.js";
+import { comesWords, keptWords, spotWords, writtenWords } from "./spots.js";
 
 /**
  * @import { Edge } from "../../model/interventions.js"
@@ -62,7 +62,7 @@ export function sentenceOf(facts, predicts, head, written = null, spot = null) {
   if (there) return there;
   if (facts.isEnd) return [t("generation.end_of_text"), isTranslation(facts) ? t("river.pick") : ""];
   const second = spot?.at === "prediction" ? secondWords(facts) : [];
-  const says = [...saysWords(facts, predicts), ...second, ...sourceWords(facts)];
+  const says = [...saysWords(facts, predicts), ...second, ...comesWords(facts.comes ?? null), ...sourceWords(facts)];
   return [...says, ...(written?.kept ? keptWords() : [h("span", { class: "tells" }, decidingWords(facts))])];
 }
 

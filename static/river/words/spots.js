@@ -10,9 +10,10 @@ import { position } from "../../model/selection.js";
 import { h } from "../../ui/dom.js";
 import { briefPercent, number, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { drawOf, takenBy } from "../../views/generation/draw_bar.js";
 import { writerOf } from "../../views/generation/player.js";
 import { placeOf } from "../../views/places.js";
-import { answerMark, layerTitle, queryMark } from "./names.js";
+import { answerMark, answerName, layerTitle, queryMark } from "./names.js";
 
 /**
  * @import { Detail, ModelTrace, Prediction } from "../../data/model_trace.js"
@@ -156,7 +157,7 @@ function embeddingWords({ token, from, id, type, positions, position, scale }) {
  */
 
 /** How the last token came, what comes next, and the button that goes on. @param {Facts} facts @param {Written & {step: Draw}} written @returns {Words} */
-export function writtenWords({ names, row, written, answers: [answer] }, { step, kept, forked, playing, blocked }) {
+export function writtenWords({ names, row, written, answers, comes }, { step, kept, forked, playing, blocked }) {
   const name = names[0][row];
   const likelier = likelierOf(step);
   const how = step.u === null ? (step.typed ? "typed" : "forced") : likelier ? "step_unlikely" : "step";
@@ -165,15 +166,28 @@ export function writtenWords({ names, row, written, answers: [answer] }, { step,
     p: briefPercent(step.before),
     likelier: likelier ? h("b", null, tokenName(likelier)) : "",
     most: briefPercent(likelier?.before ?? 0),
-    answer: answerMark(answer),
-    next: briefPercent(answer.p),
   });
+  words.push(...nextWords(answers[0], comes ?? null, likelier !== null));
   if (blocked) return words;
   const attrs = { class: "link", type: "button", dataset: { testid: "keep-writing", focus: "keep-writing" } };
   const on = h("button", attrs, t(playing ? "generation.pause" : "say.keep_writing"));
   const other = kept ? keptWords() : forked ? [" ", compareButton()] : [];
   return [...words, " ", on, ...(playing ? [] : other)];
 }
+
+/** The likeliest next token, and the one that the draw will take instead. @param {Answer} answer @param {Answer|null} comes @param {boolean} again  whether it did so before */
+function nextWords(answer, comes, again) {
+  const words = { answer: answerMark(answer), next: briefPercent(answer.p) };
+  if (!comes) return phrase("say.next", words);
+  if (again) return phrase("say.next_unlikely", { ...words, ...comesIn(comes) });
+  return [...phrase("say.next_most", words), ...comesWords(comes)];
+}
+
+/** @param {Answer} comes */
+const comesIn = (comes) => ({ comes: h("b", null, answerName(comes)), share: briefPercent(comes.p) });
+
+/** What the draw will take, where that is not the likeliest. @param {Answer|null} comes @returns {Words} */
+export const comesWords = (comes) => (comes ? phrase("say.comes", comesIn(comes)) : []);
 
 /** Shows the text beside the one that it parted from. */
 function compareButton() {
@@ -195,6 +209,19 @@ function likelierOf({ before, from }) {
 /** That the text which was left is kept, and the button that shows both. @returns {Words} */
 export function keptWords() {
   return [h("span", { class: "opens-drawer" }, phrase("say.kept", { compare: compareButton() }))];
+}
+
+/**
+ * What Step will write after the chosen token, if that is the last and the draw takes another one than the likeliest.
+ * @param {{trace: ModelTrace, state: State, actions: Actions}} now @param {number} row @returns {Answer|null}
+ */
+export function comesOf({ trace, state, actions }, row) {
+  const { written, file, model } = trace;
+  if (row + 1 !== written?.real.end || row + 1 >= model.max_seq_len) return null;
+  if (file !== null || state.lesson !== null || state.temperature === 0) return null;
+  const { from, u } = drawOf(writerOf(actions).session, trace, state);
+  const token = from && u !== null ? takenBy(from, u) : null;
+  return token && { id: token.id, p: token.before, token: /** @type {any} */ (token), name: null };
 }
 
 /** How the chosen token came, if it is the last and this page drew it or left another text with it. @param {{trace: ModelTrace, actions: Actions}} now @param {number} row @returns {Written|null} */

@@ -1,7 +1,7 @@
 /** The draw as a bar: the shares of [0, 1) that tokens have, and where the random number falls; before a step, and as it lands. */
 
 import { typeScale, widthOf } from "../../chart/theme.js";
-import { tokenName } from "../../model/labels.js";
+import { markName, tokenName } from "../../model/labels.js";
 import { uniform } from "../../model/sampling.js";
 import { rowOf } from "../../model/selection.js";
 import { begins } from "../../model/written.js";
@@ -39,17 +39,35 @@ function keptShares({ candidates }) {
   return shares;
 }
 
+/** The interval in which a number lies. @param {Share[]} shares @param {number} u */
+const shareAt = (shares, u) => shares.find(({ from, to }) => u >= from && u < to) ?? shares.at(-1);
+
 /**
  * @typedef {Share & {hit: boolean, text: (Node|string)[]}} Part  of the interval, with its words; `hit`: the number fell on it
  * @param {Session} session @param {Pick<Prediction, "candidates">} from @param {number|null} u  the random number; null: none is drawn
  * @returns {Part[]}
  */
 export const partsOf = (session, from, u) =>
-  keptShares(from).map((share, i, { length }) => ({
+  keptShares(from).map((share, _, shares) => ({
     ...share,
-    hit: u !== null && u >= share.from && (u < share.to || i === length - 1),
-    text: share.id === null ? [t("generation.others")] : tokenText(session.word(share.id)),
+    hit: u !== null && share === shareAt(shares, u),
+    text: share.id === null ? [t("generation.others")] : nameIn(session.word(share.id)),
   }));
+
+/** As the chips have it: a full stop alone would be a speck. @param {Parameters<typeof tokenText>[0] & Parameters<typeof markName>[0]} token */
+function nameIn(token) {
+  const mark = markName(token);
+  return mark === null ? tokenText(token) : [mark];
+}
+
+/**
+ * The candidate that a number will take; null: it is the likeliest, or not among those that were sent.
+ * @param {Pick<Prediction, "candidates">} from @param {number} u
+ */
+export function takenBy({ candidates }, u) {
+  const id = shareAt(keptShares({ candidates }), u)?.id ?? null;
+  return candidates.find((one) => one.id === id && one !== candidates[0]) ?? null;
+}
 
 /** All parts of [0, 1) side by side, with u marked. @param {Part[]} parts @param {number|null} u @param {(part: Part) => boolean} [fits]  whose words stand in it */
 export const sharesLine = (parts, u, fits = () => false) => [
@@ -139,7 +157,7 @@ const tokenWords = (session, { id }) => (id === null ? t("generation.others") : 
  * `last`: the step that wrote the chosen token itself.
  * @returns {{step: any, from: Prediction|undefined, u: number|null, last: any}}
  */
-function drawOf(session, trace, state) {
+export function drawOf(session, trace, state) {
   const { written } = trace;
   const row = rowOf(state, trace);
   if (!written) return { step: null, from: undefined, u: null, last: null };
