@@ -39,7 +39,7 @@ import { choicesOf } from "./layout/heads.js";
 import { createWatch, momentOf } from "./playing.js";
 import { openLayer, riverState } from "./view_state.js";
 import { wider } from "./words/changes.js";
-import { barsOf } from "./words/names.js";
+import { barsOf, headLegendOf } from "./words/names.js";
 import { gathersWords, saysWords, sentenceOf } from "./words/sentence.js";
 import { comesOf, edgeOf, spotOf, weightOf, writtenOf } from "./words/spots.js";
 import { beadEntry, drawTable, entryOf, riverLegend } from "./words/table.js";
@@ -62,6 +62,7 @@ function buildRiverParts(root, say) {
   const choice = h("div", { class: "seg", role: "group", "aria-label": t("river.heads_choice"), hidden: true });
   const board = buildBoard();
   const legend = h("span", { class: "dim means", dataset: { testid: "river-legend" } });
+  const squares = h("span", { class: "dim means squares", dataset: { testid: "river-squares" } });
   const restore = h("button", { class: "btn restore", type: "button", dataset: { testid: "river-restore" } });
   const table = h("div");
   const watch = h("button", { class: "btn", type: "button", dataset: { testid: "river-watch" } });
@@ -80,7 +81,7 @@ function buildRiverParts(root, say) {
     { class: "btn opens-drawer", type: "button", dataset: { testid: "river-which" } },
     t("rank.title"),
   );
-  const foot = h("div", { class: "foot" }, watch, moment, scrub, choice, legend, measure, which);
+  const foot = h("div", { class: "foot" }, watch, moment, scrub, choice, legend, measure, which, squares);
   replace(say, says, previewed, restore);
   const waits = h("p", { class: "lines-wait", role: "status", hidden: true, dataset: { testid: "river-waits" } });
   replace(root, name, bytes, board.box, buildStartKey(), waits, foot, table);
@@ -93,6 +94,7 @@ function buildRiverParts(root, say) {
     choice,
     table,
     legend,
+    squares,
     measure,
     which,
     restore,
@@ -229,6 +231,7 @@ function createRiver(parts) {
     const whole = isModel(state) && !state.quiz;
     update(parts.scrub, { "aria-label": t(keyFor(trace.model, "river.moment")) });
     setText(parts.legend, riverLegend(facts) + (trace.pool > 1 ? t("river.legend_pooled", { n: trace.pool }) : ""));
+    setText(parts.squares, headLegendOf(trace));
     const part = facts.names.flat().find(isPart);
     parts.bytes.hidden = !part;
     if (part) setText(parts.bytes, t("river.bytes", { name: nameText(part) }));

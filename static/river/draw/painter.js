@@ -149,8 +149,7 @@ function headStyle({ facts, trace }, preview) {
       const layer = layerTitle(open, open.layer, false);
       return t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool });
     },
-    headWords: (/** @type {string} */ attention) =>
-      [headWordsOf(trace, attention), ...(trace.ablations ? [t("river.head_bars")] : [])].join(" "),
+    headWords: (/** @type {string} */ attention) => headWordsOf(trace, attention),
   };
 }
 

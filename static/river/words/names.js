@@ -67,13 +67,18 @@ export function layerTitle({ stack }, layer, narrow) {
 /** What the line of the answers so far is called. @param {ModelTrace} trace */
 export const lensTitleOf = ({ classes }) => t(classes ? "river.so_far" : "river.next");
 
-/** What a small square of an attention is: a head, or a group of features; in a word where two stacks have squares. @param {ModelTrace} trace @param {string} id */
-export function headWordsOf({ attentions, pool: n }, id) {
-  if (attentions.every(showsMeans)) return t("river.heads_groups");
-  if (n > 1) return t("river.heads_pooled", { n });
-  const { stack, queries, keys } = /** @type {Attention} */ (attentions.find((one) => one.id === id));
-  if (attentions.every((one) => one.stack === stack)) return t("river.heads");
+/** What the small squares of an attention are, in a word: heads, or groups of features. @param {ModelTrace} trace @param {string} id */
+export function headWordsOf({ attentions }, id) {
+  if (attentions.every(showsMeans)) return t("river.groups_short");
+  const { queries, keys } = /** @type {Attention} */ (attentions.find((one) => one.id === id));
   return t(queries === keys ? "river.heads_short" : "river.heads_cross");
+}
+
+/** How to read a small square, in a sentence; where two stacks have squares, their words say enough. @param {ModelTrace} trace */
+export function headLegendOf({ attentions, ablations }) {
+  const alone = attentions.every(({ stack }) => stack === attentions[0].stack);
+  const square = alone ? t(attentions.every(showsMeans) ? "river.heads_groups" : "river.heads") : "";
+  return square + (ablations ? t("river.head_bars") : "");
 }
 
 /** The tokens at both ends of a line: of a translation's decoder, the token that is written. @param {Facts} facts @param {Line} line */
