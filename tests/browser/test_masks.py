@@ -749,12 +749,22 @@ def test_a_stroke_is_taken_back_and_a_token_hides_its_column(page: "Page", model
     (column,) = wait_for_run(page, "run.interventions?.length === 1")["interventions"]
     assert column["where"] == {"attention": "self", "layer": LAYER, "role": "mask", "head": HEAD, "key": 2}
     drawn(page)
-    card = page.locator(".card-lines:visible").filter(has_text="or set to 0")
+    card = page.locator(".card-lines:visible").filter(has_text="or as 0")
     row = traced(model).tensors[NAME][HEAD][7]
     expect(card).to_contain_text(f"Σ {float(1 - row[2]):.3f}")
     expect(card.locator(".check-mark.bad, .bad")).to_have_count(0)
     page.get_by_test_id("token").nth(2).click(modifiers=["Shift"])
     wait_for_run(page, "!run.interventions")
+
+
+def test_a_pad_makes_other_cells_which_had_no_weight_before(page: "Page") -> None:
+    """It moves every row and key: the cell of the same place held another token's weight, or none."""
+    open_page_at(page, view="attention", pad=1, padding=False, query=9, key=8, river__shown="on")
+    says = page.get_by_test_id("river-says")
+    expect(says).to_contain_text(" is ")
+    expect(says).not_to_contain_text("NaN")
+    expect(page.get_by_test_id("arithmetic-value")).to_have_text(re.compile(r"\d"))
+    expect(page.get_by_test_id("arithmetic-was")).to_have_count(0)
 
 
 def test_a_pencil_hides_a_row_by_its_label_and_allows_a_later_key_in_every_layer(page: "Page") -> None:

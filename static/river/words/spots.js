@@ -35,7 +35,7 @@ export function edgeOf(trace, state, alone = false) {
 
 /**
  * The weight of the chosen cell, as the matrix has it (null: it is not here yet, or no weight), whether a mask hides it, what it was
- * with the masks as in training (null: not here), and the key with the most weight of its row.
+ * with the masks as in training (null: not here, or it had other cells, without PADs), and the key with the most weight of its row.
  * @param {ModelTrace} trace @param {State} state
  */
 export function weightOf(trace, state) {
@@ -47,12 +47,14 @@ export function weightOf(trace, state) {
   const [now, before] = [of(detail), of(detailBefore)];
   const row = now && rowIn(now.overview, query);
   if (!now || !row) return { weight: null, masked: false, was: null, most: null };
-  const was = before && { weight: rowIn(before.overview, query)[key], masked: Boolean(rowIn(before.mask, query)[key]) };
+  const alike = before?.overview.data.length === now.overview.data.length;
+  const was = before &&
+    alike && { weight: rowIn(before.overview, query)[key], masked: Boolean(rowIn(before.mask, query)[key]) };
   const most = indexOfMost(row);
   return {
     weight: row[key] ?? null,
     masked: Boolean(rowIn(now.mask, query)?.[key]),
-    was,
+    was: was || null,
     most: { key: most, weight: row[most] },
   };
 }

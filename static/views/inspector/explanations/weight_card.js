@@ -135,7 +135,8 @@ function addedLines(trace, about) {
 
 /** + M, eˢ ÷ Σ, the weight. @param {HeadTrace} trace @param {About} about @returns {Line[]} */
 function softmaxLines(trace, about) {
-  const { detail, detailBefore: before } = trace;
+  const { detail } = trace;
+  const before = patternBefore(trace);
   const { terms, query, key } = about;
   const { reasons, exp, rowSum, weight, model } = terms;
   const row = rowIn(detail.pattern, query);
@@ -151,7 +152,7 @@ function softmaxLines(trace, about) {
     {
       name: "exp",
       label: math(sup(mi("e"), mi("s")), mo("÷"), mi("Σ")),
-      bars: { values: row, look: "signed", chosen: key, was: before?.pattern && rowIn(before.pattern, query) },
+      bars: { values: row, look: "signed", chosen: key, was: before ? rowIn(before, query) : undefined },
       output: reasons || rowSum === 0 ? "0" : `${significant(exp, 4)} ÷ ${significant(rowSum, 4)}`,
     },
     {
@@ -182,10 +183,15 @@ function zeroLines({ detail }, { query, key }) {
 }
 
 /** The weight without the edits, if it is here and differs. @param {HeadTrace} trace @param {About} about @returns {number|null} */
-function weightBefore({ detailBefore: before }, { terms, query, key }) {
-  const was = before?.pattern && rowIn(before.pattern, query)[key];
-  return was === undefined || was === null || significant(was) === significant(terms.model) ? null : was;
+function weightBefore(trace, { terms, query, key }) {
+  const was = patternBefore(trace);
+  const weight = was && rowIn(was, query)[key];
+  return weight === null || significant(weight) === significant(terms.model) ? null : weight;
 }
+
+/** The head's weights without the edits, of the same cells: null if they are not here, or PADs have come. @param {HeadTrace} trace */
+const patternBefore = ({ detail, detailBefore: before }) =>
+  before?.pattern && before.pattern.data.length === detail.pattern.data.length ? before.pattern : null;
 
 /** × v, and what W_O makes of it: of a head that is off, nothing. @param {HeadTrace} trace @param {State} state @param {About} about @param {Names} names @returns {Line[]} */
 function effectLines(trace, state, { scoring, part, length, terms, key }, names) {
