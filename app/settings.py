@@ -54,7 +54,7 @@ class Settings(BaseSettings):
     prefix_cache: int = Field(
         default=128 * 1024**2,
         ge=0,
-        description="KV caches for the next step, in bytes (and an eighth for predictions); 0: none.",
+        description="Bytes of KV caches kept for the next step, and an eighth for predictions; 0: none.",
     )
     trace_cache: int = Field(
         default=64 * 1024**2,

@@ -35,7 +35,7 @@ SLOW = (
     *("browser/test_legible.py", "browser/test_room.py", "browser/test_notebook.py", "browser/test_opening.py"),
     *("faults/test_workers.py", "app/test_opening.py", "test_cli.py", "faults/test_proxy.py"),
 )
-"""What lasts longer than its lines say."""
+"""Files that take longer than their size suggests."""
 
 
 def files(*, browser: bool) -> list[str]:

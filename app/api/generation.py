@@ -78,11 +78,12 @@ async def generate(request: GenerateRequest, http: Request) -> Response:
     """
     async with AsyncExitStack() as stack:
         begun, start = await stack.enter_async_context(opened(request, http))
-        state, held = state_of(http), stack.pop_all()
-    if isinstance(begun.step, Event) and begun.session.ended is not None:  # one step, as the page takes them
-        state.work.metrics.tokens.inc()
-        return WholeStream(piece([start, begun.step, begun.session.end()]), held)
-    return EventStream(events_of(begun, start, state.work, state.steps), "a generation", held)
+        state = state_of(http)
+        if isinstance(begun.step, Event) and begun.session.ended is not None:  # one step, as the page takes them
+            state.work.metrics.tokens.inc()
+            whole = piece([start, begun.step, begun.session.end()])
+            return WholeStream(whole, stack.pop_all())
+        return EventStream(events_of(begun, start, state.work, state.steps), "a generation", stack.pop_all())
 
 
 async def events_of(begun: Begun, start: Event, work: JobQueue, steps: Steps) -> Events:

@@ -144,7 +144,7 @@ class TraceRequest(RunRequest):
 
     @property
     def exact(self) -> dict[str, TraceRequest]:
-        """What is in addition exact, as separate requests, by the field that asks for it: `detail` and `whole`."""
+        """What else is wanted exactly, as separate requests, by the field that asks for it: `detail` and `whole`."""
         plain = {"dtype": "float32", "layers": None, "pooled": False, "queries": None, "predict": None}
         plain |= {"detail": None, "whole": None}
         own: dict[str, dict[str, Any]] = {}

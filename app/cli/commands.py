@@ -132,7 +132,7 @@ def turns_of(spelt: str) -> list[Any]:
     """A turn of a chat, written as ROLE:TEXT, or all in a JSON file: [{"role": "user", "content": "Hi"}]. Raises
     `OSError`, and `ValueError` for anything else."""
     role, colon, content = spelt.partition(":")
-    if spelt.endswith(".json") and (not colon or Path(spelt).is_file()):  # a turn may end so, too
+    if spelt.endswith(".json") and (not colon or is_file(spelt)):  # a turn may end so, too
         found = json.loads(read_bytes(Path(spelt)))
         if not isinstance(found, list):
             raise ValueError(f'--chat {spelt}: the file must be a list of turns: [{{"role": "user", "content": "Hi"}}]')
@@ -140,6 +140,14 @@ def turns_of(spelt: str) -> list[Any]:
     if not colon or not role.strip():
         raise ValueError(f"--chat {spelt}: use ROLE:TEXT, as in 'user:Hi', or a .json file")
     return [{"role": role.strip(), "content": content.strip()}]
+
+
+def is_file(name: str) -> bool:
+    """Whether there is such a file; a long text is no name of one."""
+    try:
+        return Path(name).is_file()
+    except OSError:
+        return False
 
 
 def write_trace_of_picture(picture: Path, model: str | None, out: Path, settings: Settings, **asked: Any) -> str:

@@ -44,11 +44,16 @@ class Packing:
         if found is not None:
             return found.body
         if key not in self.running:
-            self.running[key] = asyncio.create_task(to_thread.run_sync(gzipped, body))
-            self.running[key].add_done_callback(lambda _: self.running.pop(key))
-        packed = await asyncio.shield(self.running[key])  # others may wait for it when this client has left
-        self.kept.keep(Answer(packed, etag=key))
-        return packed
+            self.running[key] = asyncio.create_task(self._pack(body, key))
+        return await asyncio.shield(self.running[key])  # others may wait for it when this client has left
+
+    async def _pack(self, body: bytes, key: str) -> bytes:
+        try:
+            packed = await to_thread.run_sync(gzipped, body)
+            self.kept.keep(Answer(packed, etag=key))
+            return packed
+        finally:
+            del self.running[key]
 
 
 def gzipped(body: bytes) -> bytes:

@@ -268,7 +268,12 @@ def as_value_error() -> Iterator[None]:
         known = f" Known: {', '.join(map(str, error.known))}." if error.known else ""
         raise ValueError(f"{error.message} {error.hint}{known}") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        said = first["msg"].removeprefix("Value error, ")
-        raise ValueError(f"{place}: {said}" if place else said) from None
+        raise ValueError(said_of(error)) from None
+
+
+def said_of(error: ValidationError) -> str:
+    """The first of what is wrong, and where."""
+    first = error.errors()[0]
+    place = ".".join(map(str, first["loc"]))
+    said = first["msg"].removeprefix("Value error, ")
+    return f"{place}: {said}" if place else said

@@ -13,7 +13,7 @@ import torch
 from pydantic import ValidationError
 
 from chumoku.app.api.run import RunRequest
-from chumoku.app.notebook.model import Model, as_value_error, load
+from chumoku.app.notebook.model import Model, as_value_error, load, said_of
 from chumoku.app.notebook.tree_value import Node, TextTree, WritingRun, in_file, in_link
 from chumoku.app.notebook.tree_writing import Growing, Replay, word_of
 from chumoku.app.services.capabilities import CLASSIFIES, check_can
@@ -128,14 +128,12 @@ def tree(source: Model | str | PathLike[str], text: str | None = None) -> Tree:
         if text is None:
             raise ValueError('a new tree needs its beginning: chumoku.tree(model, "Once upon a time")')
         return begun(source, text)
-    is_link = isinstance(source, str) and "#" in source and not Path(source).exists()
+    is_link = isinstance(source, str) and ("://" in source or "#tree=" in source or "&tree=" in source)
     try:
         found = in_link(str(source)) if is_link else in_file(Path(fspath(source)))
         return Tree(TextTree.model_validate(found))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ValueError(f"this is no tree of texts: {where} {first['msg']}") from None
+        raise ValueError(f"this is no tree of texts: {said_of(error)}") from None
 
 
 def begun(model: Model, text: str) -> Tree:

@@ -126,9 +126,12 @@ def in_link(link: str) -> Any:
     if not found:
         raise ValueError("this link has no tree: its text never parted, or it was too long, and a file has it")
     rows, _, rest = found[0].partition("__")
-    told = json.loads(rest)
-    told["words"] = {id: word_in(word) for id, word in told["words"].items()}
-    return told | {"nodes": [node_in(row) for row in rows.split("_")]}
+    try:
+        told = json.loads(rest)
+        words = {id: word_in(word) for id, word in told["words"].items()}
+        return told | {"words": words, "nodes": [node_in(row) for row in rows.split("_")]}
+    except (AttributeError, LookupError, TypeError, ValueError):
+        raise ValueError("this link's tree is damaged") from None
 
 
 def word_in(word: Any) -> Any:
@@ -145,7 +148,7 @@ def node_in(row: str) -> dict[str, Any]:
         "up": int(up),
         "run": int(run),
         "ids": [int(id) for id in ids.split(".") if id],
-        "how": HOWS[int(how)],
+        "how": dict(enumerate(HOWS))[int(how)],
         **{key: int(one) if key in whole else float(one) for key, one in numbers.items() if one},
         **({"name": unquote(name)} if name else {}),
         **({"folded": True} if folded else {}),

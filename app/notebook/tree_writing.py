@@ -114,9 +114,11 @@ class Growing:
             at = self.child(Node(up=at, run=place(self.runs, run), ids=[], how="edited"))
         ids, end = self.tree(at).ids(at), self.model.traceable.tokenizer.special.end
         for _ in range(n):
+            if len(ids) > 1 and ids[-1] == end:
+                break
             self.reader.read(run, ids)
             session = self.reader.session
-            if session is None or len(session.ids) >= session.window or (len(ids) > 1 and ids[-1] == end):
+            if session is None or len(session.ids) >= session.window:
                 break
             dist, u = self.reader.distribution(self.sampling, seed, ids), uniform(seed, len(ids))
             id = draw(dist, u)

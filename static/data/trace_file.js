@@ -18,7 +18,7 @@ import { decode } from "./wire.js";
 // What must hold between the parts of a saved trace, once each of them has its type.
 
 /** @param {Check} check @param {unknown} value @param {string} name */
-export function fit(check, value, name) {
+function fit(check, value, name) {
   const misfit = check(value, name);
   if (misfit !== null) throw new FileError("broken", { what: misfit });
 }

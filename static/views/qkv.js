@@ -30,7 +30,7 @@ import { labelsOf, namesIn, queryNames } from "./query_key.js";
  *   heads go through an RMSNorm after it
  * @param {"source"|"target"|null} [side]  whose states: of x, if there is only one side
  */
-export function projection(name, { norm, bias, normed = false }, side = null) {
+function projection(name, { norm, bias, normed = false }, side = null) {
   const matrix = (/** @type {string} */ letter) => sub(mi(letter, name), mi(name.toUpperCase()));
   const x = side ? sub(mi("x"), mtext(t(`sides.${side}`))) : mi("x");
   const input = norm && side !== "source" ? [mi(norm), mtext("("), x, mtext(")")] : [x];

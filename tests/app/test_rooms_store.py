@@ -483,10 +483,13 @@ def test_a_file_that_another_version_left_is_not_read_and_goes_after_twelve_hour
             file.execute("CREATE TABLE rooms (of_another TEXT)")
     (database.folder / "current").write_text(young.name, "ascii")
     os.utime(old, (time.time() - 12 * 3600 - 1,) * 2)
+    (database.folder / "current-notes.txt").write_text("of the host", "utf-8")
+    (database.folder / "current").with_suffix(".d").mkdir()
     code, teacher = store.opened(database)
     join(database, code)
     assert len(room(database, teacher)["members"]) == 1
     assert (young.exists(), old.exists()) == (True, False)
+    assert (database.folder / "current-notes.txt").read_text("utf-8") == "of the host"
 
 
 def test_rooms_open_again_after_another_version_deleted_the_file(database: Database) -> None:

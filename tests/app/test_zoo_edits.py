@@ -27,9 +27,6 @@ from tests.app.edits import MASKS, Edit, close, does_something, edited, masks_of
 from tests.app.families import opened
 from tests.app.test_formula_edits import NAMES, logits_of, request_for
 
-Plain = Callable[[Any, tuple[Tensor, ...], Tensor], Tensor]
-"""What W_O reads [batch position d_model]: of a mixer, its arguments, and what it allows [head query key]."""
-
 
 def split(x: Tensor, heads: int) -> Tensor:
     """[batch position features] → [batch head position d_head]"""
@@ -75,12 +72,12 @@ class Zoo:
         self.theirs = ZooModel(replace(model.checkpoint, model=made))
         self.allowed: dict[str, Tensor] = {}
         self.changed: dict[str, tuple[int, Callable[[Tensor], Tensor]]] = {}
-        for path in {path_of(one, layer) for one in self.attentions for layer in range(one.n_layer)}:
-            mixer: Any = made.get_submodule(path)
-            mixer.joined = None
-            kind = next(one.kind for one in self.attentions if path_of(one, 0)[-4:] == path[-4:])
-            self.write_out(mixer, path, kind)
-            mixer.w_o.register_forward_pre_hook(lambda module, args, path=path: self.read_by_w_o(path, *args))
+        for one in self.attentions:
+            for path in (path_of(one, layer) for layer in range(one.n_layer)):
+                mixer: Any = made.get_submodule(path)
+                mixer.joined = None
+                self.write_out(mixer, path, one.kind)
+                mixer.w_o.register_forward_pre_hook(lambda module, args, path=path: self.read_by_w_o(path, *args))
 
     def read_by_w_o(self, path: str, z: Tensor) -> Tensor:
         """[batch position d_model]"""

@@ -455,6 +455,13 @@ def test_a_click_on_a_written_word_offers_others_in_its_place(page: "Page", text
     expect(offered.first).to_be_visible()
     page.keyboard.press("ArrowDown")
     expect(offered.first).to_be_focused()
+    page.keyboard.press("Escape")  # from a row, too, and no further: the page stays where it is
+    expect(card).to_be_hidden()
+    expect(word).to_be_focused()
+    assert ids_of(page) == ids
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    expect(offered.first).to_be_focused()
     other = int(offered.first.get_attribute("data-id"))
     assert other != ids[at]
     page.keyboard.press("Enter")

@@ -78,11 +78,19 @@ const trace = /** @type {any} */ ({ written: { side: "source", tokens, real: { s
 
 test("a figure says what was measured, its unit, what a sign means, and of which row", () => {
   const start = { answer: 7, row: 2, p: 0.9, parts: 6, tokens: { 7: car }, classes: [] };
-  const said = figureAbout("delta", start, trace);
-  for (const words of ["z is set to 0", "ln p(car) without it − with it, in nats", "negative:", "p(car) = 90", "row 2"])
+  const said = figureAbout("delta", start, trace, true);
+  for (const words of [
+    "z is set to 0",
+    "ln p(car) without it − with it, in nats",
+    "negative:",
+    "p(car) = 90",
+    "row 2",
+    "FFN column has",
+  ])
     assert.ok(said.includes(words), `${words}: ${said}`);
+  assert.ok(!figureAbout("delta", start, trace, false).includes("FFN column"), "a ranking of heads has none");
   assert.match(
-    figureAbout("kl", start, { ...trace, written: null }),
+    figureAbout("kl", start, { ...trace, written: null }, false),
     /KL\(before ‖ after\).*a class of the whole input/,
   );
 });

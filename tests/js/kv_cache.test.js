@@ -113,6 +113,7 @@ test("the state is read after the newest real token, and compared with the one b
     [...mean].map((one, i) => one - (meanBefore ?? [])[i]),
   );
   assert.equal(mostChanged(change), 7);
+  assert.equal(mostChanged(Float32Array.of(1, -3, 2)), 1, "downwards, too");
   assert.deepEqual([...of(0, 2).mean], [...(meanBefore ?? [])]); // the last is a PAD
   assert.equal(of(1, 2).meanBefore, null);
   assert.deepEqual([...of(1, 2).change], [...of(1, 2).mean]);

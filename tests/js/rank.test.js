@@ -10,7 +10,7 @@ import { byPosition, mapOf, strongestIn } from "../../static/views/rank/direct.j
 import { createRanking, effectWords, strongestFfn } from "../../static/views/rank/effects.js";
 import { keysFound, saidOf } from "../../static/views/rank/keys.js";
 import { mostAfter, tonesOf } from "../../static/views/rank/map.js";
-import { mapOfPatches, patchKinds, preferSame, refusedWords } from "../../static/views/rank/patch.js";
+import { favoured, mapOfPatches, patchKinds, preferSame, refusedWords } from "../../static/views/rank/patch.js";
 import { pathsOf, receiverName, strongestPaths } from "../../static/views/rank/paths.js";
 import { testWith } from "./words.js";
 
@@ -228,15 +228,22 @@ test("the head with the largest term is chosen first, although an FFN writes mor
 test("whether two sentences favour the same answer is seen in the signs of their logit differences", () => {
   assert.ok(preferSame({ difference: 3.17, source_difference: 2.92 }));
   assert.ok(!preferSame({ difference: 4.93, source_difference: -7.42 }));
+  const token = (/** @type {string} */ text) => ({ text, bytes: "", partial: false, special: false });
+  const start = { answer: 7, against: 8, classes: [], tokens: { 7: token(" car"), 8: token(" ball") } };
+  const favouredBy = (/** @type {number} */ difference) =>
+    favoured(/** @type {any} */ ({ ...start, difference, source_difference: difference }));
+  assert.deepEqual([favouredBy(3.17), favouredBy(-2)], ["car", "ball"]);
 });
 
 test("FFNs have colours of their own: their strongest has the strongest, and heads keep their scale", () => {
   const [values, scale] = [Float32Array.from([-0.05, 0.01, -8, 0.02, 0.09, -2]), { min: -0.05, max: 0.05 }];
-  const tones = [...tonesOf(values, 3, 2, /** @type {any} */ (scale))].map((tone) => Number(tone.toFixed(4)));
+  const tones = [...tonesOf(values, 3, 2, /** @type {any} */ (scale), -8)].map((tone) => Number(tone.toFixed(4)));
   assert.deepEqual(tones, [-0.05, 0.01, -0.05, 0.02, 0.05, -0.0125]);
   assert.equal(mostAfter(values, 3, 2), -8);
   assert.equal(mostAfter(values, 3, 3), 0);
-  assert.deepEqual([...tonesOf(Float32Array.from([1, 0]), 2, 1, /** @type {any} */ ({ min: -1, max: 1 }))], [1, 0]);
+  const weaker = Float32Array.from([0.01, -2]); // of another stack, whose strongest is the weaker one
+  assert.equal(tonesOf(weaker, 2, 1, /** @type {any} */ (scale), -8)[1].toFixed(4), "-0.0125");
+  assert.deepEqual([...tonesOf(Float32Array.from([1, 0]), 2, 1, /** @type {any} */ ({ min: -1, max: 1 }), 0)], [1, 0]);
 });
 
 test("the FFN that does most is named, whichever its sign; heads are not it", () => {

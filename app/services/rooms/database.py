@@ -7,6 +7,7 @@ file of the same name. So each file has a name of its own, and a small file besi
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import sqlite3
@@ -54,6 +55,7 @@ CREATE INDEX by_time ON joins (wrong, at);
 CREATE INDEX of_address ON joins (address, wrong);
 """
 CURRENT = f"current-{sha256(SCHEMA.encode()).hexdigest()[:8]}"
+POINTER, DATABASE = re.compile(r"current(-[0-9a-f]{8})?"), re.compile(r"rooms-\w+\.sqlite")
 """Of this schema: a killed server of another version may have left its file here."""
 BUSY_SECONDS = 10.0
 
@@ -209,10 +211,12 @@ def drop_outdated(folder: Path) -> None:
             if all(part.stat().st_mtime < since for part in parts):
                 for part in parts:
                     part.unlink()
-    for pointer in folder.glob("current*"):
-        with suppress(FileNotFoundError):
-            if not (folder / pointer.read_text("ascii")).is_file():
-                pointer.unlink()
+    for pointer in folder.iterdir():
+        if POINTER.fullmatch(pointer.name):  # the folder is the host's, and may have other files
+            with suppress(FileNotFoundError):
+                named = pointer.read_bytes().decode("ascii", "replace")
+                if DATABASE.fullmatch(named) and not (folder / named).is_file():
+                    pointer.unlink()
 
 
 def undone(connection: sqlite3.Connection) -> None:

@@ -8,7 +8,7 @@ import { tallies, taskInWords, total } from "./vote.js";
 /** @import { Results } from "../../data/rooms.js" */
 
 /** Text in HTML. @param {string} text */
-export const escaped = (text) =>
+const escaped = (text) =>
   text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`).replace(/[\u202a-\u202e\u2066-\u2069]/g, "");
 
 /** @param {string} tag @param {...string} content  HTML @returns {string} */

@@ -153,7 +153,7 @@ function embeddingWords({ token, from, id, type, positions, position, scale }) {
 // How the last token came.
 
 /**
- * @typedef {{u: number|null, typed?: boolean, before: number, from: Prediction|null}} Draw
+ * @typedef {{u: number|null, typed?: boolean, before: number, from: Prediction|null, settings: {temperature?: number}}} Draw
  * @typedef {{step: Draw|null, kept: boolean, forked: boolean, playing: boolean, blocked: boolean}} Written  `step`: if this page drew
  *   it; `kept`: with it the text left another one, which is kept; `forked`: it did so here or earlier
  */
@@ -201,8 +201,9 @@ function compareButton() {
   return h("button", attrs, t("say.compare_texts"));
 }
 
-/** What the model gave more than the token that was drawn; null: nothing, as far as it reads differently. @param {Draw} step */
-function likelierOf({ before, from }) {
+/** What the model gave more than the token that was drawn; null: nothing, as far as it reads differently, or nothing was drawn. @param {Draw} step */
+function likelierOf({ before, from, settings }) {
+  if (settings.temperature === 0) return null; // a penalty or a ban may have passed over the likeliest
   const all = from?.candidates ?? [];
   const most = all.reduce((best, one) => (one.before > best.before ? one : best), { ...all[0], before });
   return briefPercent(most.before) === briefPercent(before) ? null : most;

@@ -39,9 +39,12 @@ export function createCard(root, leave) {
   function keydown(event) {
     const rows = [...node.querySelectorAll("button")];
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-    if (event.key === "Escape")
-      of?.focus(); // which hears the key, too
-    else if (event.key !== "Tab") event.stopPropagation(); // the arrow keys of the text are not these
+    if (event.key !== "Tab") event.stopPropagation(); // the keys of the text and of the page are not these
+    if (event.key === "Escape") {
+      const back = of;
+      leave();
+      back?.focus();
+    }
     if (step) rows[rows.indexOf(/** @type {any} */ (event.target)) + step]?.focus();
     if (step) event.preventDefault();
   }

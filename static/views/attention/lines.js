@@ -87,7 +87,7 @@ function chip(head, shown, actions) {
 }
 
 /** A piece of a series' line. @param {number} i @param {number} count */
-export function sample(i, count) {
+function sample(i, count) {
   const look = { "stroke-width": 3, "stroke-dasharray": DASHES[i], style: { stroke: `var(${colourName(i, count)})` } };
   return svg(
     "svg",

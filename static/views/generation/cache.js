@@ -79,8 +79,7 @@ function createPanel(root, actions) {
       parts.costs.draw({ model, source: lengths.source, ids: path.ids, steps: stepsOf(session, path) }, state);
     parts.bars.hidden = !cache || of === "steps";
     parts.server.hidden = !taken || of === "steps";
-    const all = of === "steps" ? allSaid(model, path, lengths) : null;
-    if (all) return replace(parts.said, all);
+    if (of === "steps" && path.ids.length > path.nPrompt) return replace(parts.said, allSaid(trace, path, lengths));
     if (!cache) return setText(parts.said, t("cache.nothing"));
     const last = session.word(path.ids[path.ids.length - 1]);
     const times = timesWithout(model, { ...lengths, first: lengths.tokens, last: lengths.tokens });
@@ -163,10 +162,12 @@ function countedOf({ model, causal }, { ids, nPrompt }, lengths) {
   return { positions: ids.length, computed: 1, bytes, milliseconds: 0, together: 1 };
 }
 
-/** What the cache saves in all steps that wrote the text; null: that is not counted, or nothing is written. @param {Model} model @param {Path} path @param {Lengths} lengths */
-function allSaid(model, { ids, nPrompt }, { source }) {
+/** What the cache saves in all steps that wrote the text, or why nothing is said of it. @param {FetchedTrace} trace @param {Path} path @param {Lengths} lengths */
+function allSaid({ model, causal }, { ids, nPrompt }, { source }) {
+  if (!causal) return t("cache.all_recomputed");
   const times = timesWithout(model, { first: nPrompt + 1, last: ids.length, source });
-  return times && h("b", null, t("cache.saved_all", { n: ids.length - nPrompt, times: timesText(times) }));
+  if (times === null) return t("cache.not_counted");
+  return h("b", null, t("cache.saved_all", { n: ids.length - nPrompt, times: timesText(times) }));
 }
 
 /** @param {number} times */
@@ -218,7 +219,7 @@ function groupsOf(model, lengths, cache) {
 /** A state beside the keys and values of the same text. @param {Model} model @param {Attention} attention @param {Lengths} lengths @param {Cache} cache */
 function stateGroup(model, attention, lengths, { bytes }) {
   const values = [stateBytes(attention), keyBytes(model, lengths)];
-  const names = [t("cache.state_bar"), t("cache.keys_bar", { n: lengths.tokens })];
+  const names = [t("cache.state_bar"), t("cache.keys_bar")];
   const more = bytes > values[0] && h("p", { class: "dim" }, t("cache.state", { size: byteSize(bytes) }));
   return [groupOf(t("cache.kept"), values, 0, byteSize, { names }), more];
 }

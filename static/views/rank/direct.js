@@ -245,10 +245,11 @@ function drawTerms(
 ) {
   const strongest = strongestIn(values, shape, edges?.col);
   const { row, col } = block.cursor ?? { row: Math.floor(strongest / shape[1]), col: strongest % shape[1] };
+  const n_head = edges?.col ?? shape[1];
   const cell = (/** @type {number} */ r, /** @type {number} */ c) => words(r, c, signed(values[r * shape[1] + c], 3));
   drawMatrix(block.place, {
     ...{ id, values, shape, scale, edges, onOpen, forbidden, wide: true, tall: true, numbers: true },
-    tones: tonesOf(values, shape[1], edges?.col ?? shape[1], scale),
+    tones: tonesOf(values, shape[1], n_head, scale, mostAfter(values, shape[1], n_head)),
     title: plainText([t("direct.title"), " · ", block.title.textContent ?? ""]),
     about,
     label: `${block.title.textContent}. ${label}`,

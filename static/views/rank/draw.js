@@ -250,7 +250,7 @@ function drawFound(parts, trace, state, actions, measured) {
   const maps = effectMaps(trace.model, found);
   const names = maps.map(({ attention }) => attention);
   const blocks = blocksOf(heads.blocks, names, buildEffectMap, (all) => replace(heads.maps, ...all));
-  const of = { by, scale, start, found, again: parts.again.draw };
+  const of = { by, scale, ffn: ffn?.[by] ?? 0, start, found, again: parts.again.draw };
   maps.forEach((map, i) => drawEffectMap(blocks[i], map, of, trace, state, actions));
 }
 
@@ -267,6 +267,7 @@ function drawNeeds(parts, { by, start, found, done, error, pad }, trace, actions
   else if (pad) setText(said, t("rank.pad"));
   else if (!answer) setText(said, t("rank.begins"));
   else if (!heads.length) replace(said, h("span", null, done ? phrase("rank.none", { answer }) : t("rank.begins")));
+  else if (!done) setText(said, t("rank.begins"));
   else replace(said, h("span", null, phrase(`rank.most_${by}`, { answer, head: headName(trace.model, heads[0]) })));
   const values = heads.map((one) => one[by]);
   const rows = heads.map((one) =>
@@ -281,7 +282,7 @@ function drawNeeds(parts, { by, start, found, done, error, pad }, trace, actions
       ? [effectPhrase(trace.model, ffn, start), ` (${effectFigures(ffn)[by === "kl" ? 1 : 0]}).`].flat()
       : []),
   );
-  update(parts.save, { hidden: !heads.length });
+  update(parts.save, { hidden: !heads.length || !done });
   parts.read = () => start && rankingOf(heads, by, start, trace);
 }
 
@@ -290,5 +291,5 @@ function rankingOf(heads, by, start, trace) {
   const rows = heads.map((one) => ({ name: headName(trace.model, one), value: one[by], text: measuredText(one, by) }));
   const columns = { of: t("rank.figure_part"), what: t(`rank.figure_by_${by}`) };
   const title = t(`rank.needs_${by}`, { answer: measuredAnswer(start) });
-  return rankingPicture({ id: `rank-${by}`, title, about: figureAbout(by, start, trace), ...columns, rows });
+  return rankingPicture({ id: `rank-${by}`, title, about: figureAbout(by, start, trace, false), ...columns, rows });
 }

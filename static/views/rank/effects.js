@@ -163,13 +163,12 @@ export function drawEdited(root, trace, state) {
   replace(root, ...phrase("rank.with_edits", { edits: h("b", null, words) }));
 }
 
-/** What the numbers of a saved ranking are. @param {By} by @param {AblationStart} start @param {ModelTrace} trace */
-export const figureAbout = (by, start, trace) =>
-  t(`rank.figure_${by}`, {
-    answer: measuredAnswer(start),
-    p: briefPercent(start.p),
-    place: answerPlace(trace, start.row),
-  });
+/** What the numbers of a saved ranking are. @param {By} by @param {AblationStart} start @param {ModelTrace} trace @param {boolean} ffns  it has a column of FFNs */
+export function figureAbout(by, start, trace, ffns) {
+  const place = answerPlace(trace, start.row);
+  const words = { answer: measuredAnswer(start), p: briefPercent(start.p), place };
+  return t(`rank.figure_${by}`, { ...words, ffns: ffns ? t("rank.figure_ffns") : "" });
+}
 
 /** Where an answer is read: "row 13 predicts token 14, after “… the red”"; a classifier answers once. @param {ModelTrace} trace @param {number|null} row */
 export const answerPlace = (trace, row) =>

@@ -59,10 +59,9 @@ export function blocksOf(blocks, names, build, put) {
 /**
  * What is coloured: heads by their scale; the FFNs in the columns after them, which often do more than all heads together, by one of
  * their own, so that their strongest has the strongest colour.
- * @param {Float32Array} values @param {number} cols @param {number} heads @param {Scale} scale
+ * @param {Float32Array} values @param {number} cols @param {number} heads @param {Scale} scale @param {number} most  of the strongest FFN of all maps that share a legend
  */
-export function tonesOf(values, cols, heads, { min, max }) {
-  const most = mostAfter(values, cols, heads);
+export function tonesOf(values, cols, heads, { min, max }, most) {
   const end = Math.max(Math.abs(min), Math.abs(max));
   const tone = (/** @type {number} */ value, /** @type {number} */ i) =>
     i % cols < heads ? Math.min(max, Math.max(min, value)) : most && (value / Math.abs(most)) * end;
@@ -84,12 +83,12 @@ export function buildEffectMap() {
 
 /**
  * @param {ReturnType<typeof buildEffectMap>} block @param {EffectMap} map
- * @param {{by: Measure, scale: Scale, start: AblationStart, found: Ablation[], again: () => void}} of
+ * @param {{by: Measure, scale: Scale, ffn: number, start: AblationStart, found: Ablation[], again: () => void}} of
  * @param {ModelTrace} trace @param {State} state @param {Actions} actions  `again` draws all of it
  */
 export function drawEffectMap(block, map, of, trace, state, actions) {
   const { attention, ffnOf, shape } = map;
-  const [{ by, scale, start }, { model }] = [of, trace];
+  const [{ by, scale, ffn, start }, { model }] = [of, trace];
   const name = attentionName(model, attention);
   block.title.hidden = name === null;
   setText(block.title, name ?? "");
@@ -108,10 +107,10 @@ export function drawEffectMap(block, map, of, trace, state, actions) {
   drawMatrix(block.place, {
     id: ["rank", by, ...(name ? [attention] : [])].join("-"),
     title,
-    about: figureAbout(by, start, trace),
+    about: figureAbout(by, start, trace, ffnOf !== null),
     label: `${title}. ${t("rank.label", { rows: shape[0], cols: n_head })}`,
     values,
-    tones: tonesOf(values, shape[1], n_head, scale),
+    tones: tonesOf(values, shape[1], n_head, scale, ffn),
     shape,
     forbidden: hatched.some(Boolean) ? Uint8Array.from(hatched, Number) : null,
     hatching: t(map.parts.includes(undefined) ? "rank.unmeasured" : "rank.off_mark"),

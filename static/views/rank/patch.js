@@ -97,7 +97,7 @@ export function drawPatch(parts, measured, trace, state, actions) {
         "span",
         null,
         sentence(start),
-        preferSame(start) ? [" ", h("small", null, t("patch.same", endsOf(start)))] : [],
+        preferSame(start) ? [" ", h("small", null, t("patch.same", { answer: favoured(start) }))] : [],
       ),
     );
   about.hidden = asked !== null;
@@ -130,6 +130,12 @@ function sentence(start) {
 
 /** Whether both sentences favour the same answer: 0 and 1 are then two degrees of it. @param {Pick<PatchStart, "difference"|"source_difference">} start */
 export const preferSame = ({ difference, source_difference }) => difference * source_difference > 0;
+
+/** The answer that both sentences favour. @param {PatchStart} start */
+export function favoured(start) {
+  const { answer, against } = endsOf(start);
+  return start.difference > 0 ? answer : against;
+}
 
 /** The two answers by name, and the logit difference of each sentence. @param {PatchStart} start */
 function endsOf({ answer, against, classes, tokens, difference, source_difference }) {

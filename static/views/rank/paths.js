@@ -114,11 +114,11 @@ export function drawPaths(parts, paths, trace, state, actions) {
   const [receiver, most] = [receiverName(trace, state), strongestPaths(found)];
   const some = seenBy(trace, state) === "answer" ? "most_answer" : "most";
   const said = !found.length ? "nothing" : most.length ? some : "none";
-  setText(parts.said, done || most.length ? t(`paths.${said}`, { receiver }) : t("rank.begins"));
+  setText(parts.said, done ? t(`paths.${said}`, { receiver }) : t("rank.begins"));
   setText(parts.about, t(pathsOf(trace, state)?.to ? "paths.about_head" : "paths.about", { receiver }));
   keepingFocus(parts.list, () => replace(parts.list, ...most.map((one) => rowOf(one, most, trace, actions))));
   parts.legend.hidden = !found.length;
-  update(parts.save, { hidden: !most.length });
+  update(parts.save, { hidden: !most.length || !done });
   parts.read = () => rankingOf(most, paths, trace, state);
   if (found.length) drawMaps(parts, paths, trace, state, actions);
 }
