@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 from playwright.sync_api import expect
@@ -591,6 +591,14 @@ def test_after_a_step_the_sentence_says_what_the_model_wrote_and_goes_on(page: "
     wait_for_run(page, "run.input?.token_ids?.length >= 16")
     keep.click()
     expect(keep).to_have_text("Keep writing")
+
+
+def test_a_greedy_step_under_a_ban_is_not_told_as_a_draw(page: "Page") -> None:
+    show(page, f"temperature=0&banned={quote(json.dumps([' car']))}&text={TEXT}")
+    page.get_by_test_id("gen-step").click()
+    said = page.get_by_test_id("river-says")
+    expect(said).to_contain_text(re.compile(r"The model wrote \S+ \((< )?\d"))
+    expect(said).not_to_contain_text("draw took")
 
 
 def test_a_cut_holds_while_it_writes_on(page: "Page") -> None:
