@@ -118,6 +118,7 @@ class GenerationSession:
         tokenizer, writes_target = self.traceable.tokenizer, self.plan.run.target is not None
         if known is None:
             known = self._told(step, EncodedList(tokens.tokens_json(tokenizer, self.prompt)))
+            self._keep_prediction(known)
         self.tokens = known.tokens
         data = {
             "model": self.traceable.name,
@@ -140,7 +141,9 @@ class GenerationSession:
         self._keep()
         assert step.drawn is not None
         self.tokens = tokens.grown(self.traceable.tokenizer, self.tokens, step.ids)
-        token = self.tokens[-1]
+        token, found = self.tokens[-1], self._told(step, self.tokens)
+        if self.ended is not None:  # the next request begins here; those between would only take memory
+            self._keep_prediction(found)
         data = {
             "index": token["index"],
             "token": token,
@@ -148,7 +151,7 @@ class GenerationSession:
             "before": float(step.drawn.before[token["id"]]),
             "after": float(step.drawn.after[token["id"]]),
             "rows": {id: rows_json(step, taps) for id, taps in self.taps.items()} if self.request.rows else None,
-            "prediction": self._told(step, self.tokens).told,
+            "prediction": found.told,
             "cache": cache_json(step),
         }
         return Event("step", data | {"seconds": perf_counter() - start})
@@ -161,14 +164,15 @@ class GenerationSession:
         self.prefix = self.prefixes.keep(self.key, self.generator.session)
 
     def _told(self, step: Step, shown: EncodedList) -> Prediction:
-        """The prediction after the newest token, which the next generation may begin with."""
+        """The prediction after the newest token."""
         position = len(step.ids) - 1
         found = prediction_json(self.traceable.tokenizer, step.next, self.request.n, self.request)
-        told = EncodedDict({"position": position, "next_index": position + 1} | found)
-        prediction = Prediction(step.next, told, shown)
+        return Prediction(step.next, EncodedDict({"position": position, "next_index": position + 1} | found), shown)
+
+    def _keep_prediction(self, found: Prediction) -> None:
+        """For the generation that continues from here."""
         if self.prefix is not None:
-            self.prefixes.predictions.keep(self.prefix.logits, self.asked, prediction)
-        return prediction
+            self.prefixes.predictions.keep(self.prefix.logits, self.asked, found)
 
 
 @dataclass(eq=False)

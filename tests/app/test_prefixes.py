@@ -160,7 +160,18 @@ def test_an_answer_begins_with_the_prediction_that_ended_the_one_before(three: L
     hot, _ = answer(traceable, known, ids, temperature=2, n=5)
     cold, _ = answer(traceable, Prefixes(0), ids, temperature=2, n=5)
     assert told(hot)["prediction"]["settings"] == told(cold)["prediction"]["settings"]
-    assert hot.data["prediction"] != ended
+
+
+def test_a_long_answer_keeps_the_predictions_where_another_can_begin(three: Library) -> None:
+    traceable, known = ZooModel(opened(three, "gpt")), Prefixes(2**24)
+    session = generation(traceable, known, token_ids=[1, 2, 3], max_new_tokens=6, seed=1, n=5)
+    started = session.start()
+    told = [session.step() for _ in range(6)]
+    assert session.ended == "max_new_tokens"
+    assert len(known.predictions._kept) == 2
+    for begun, ids in ((started, [1, 2, 3]), (told[-1], session.generator.ids)):
+        again = generation(traceable, known, token_ids=ids, max_new_tokens=6, seed=1, n=5).start()
+        assert again.data["prediction"] is begun.data["prediction"]
 
 
 def test_predictions_are_bounded_and_the_least_recently_used_go_first(three: Library) -> None:
