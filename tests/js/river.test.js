@@ -171,6 +171,14 @@ test("an encoder stands above the decoder, to the left of it, and its river runs
   );
 });
 
+test("the names of all stacks' layers are one line above every row, where no line crosses them", () => {
+  const { bands, lines } = riverLayout(rollout(rivers(...PAIR), "decoder", 1), 1, FRAME);
+  const [decoder, encoder] = bands;
+  assert.equal(decoder.titles, encoder.titles);
+  assert.ok(lines.every(({ y0, y1, width }) => Math.min(y0, y1) - width / 2 > decoder.titles));
+  assert.ok(decoder.top - encoder.bottom < encoder.top, "no room is lost between them");
+});
+
 test("the widest lines are drawn until they carry 80 % of what a layer moves", () => {
   const lines = [0.4, 0.1, 0.3, 0.2, 5].map((share, i) => /** @type {any} */ ({ share, own: i === 4, shown: false }));
   markShown(lines);
@@ -391,6 +399,9 @@ test("heads of two stacks are flatter where all would be too narrow", () => {
   const [narrow] = squaresOf(low, { ...HEADS, ratio: 1.2 }).squares;
   assert.ok(flat.width >= 56 && narrow.width < 56);
   assert.ok(flat.height / flat.width >= 0.6 * 1.2 - 0.05);
+  const slim = { ...AREA, width: 117 }; // two columns of squares that no flattening makes wider
+  const [square] = squaresOf({ ...slim, height: 320 }, { ...HEADS, ratio: 1, flat: true }).squares;
+  assert.equal(square.height, square.width);
   const [high] = squaresOf({ ...AREA, height: 400 }, { ...HEADS, ratio: 1.2, flat: true }).squares;
   assert.equal(high.height, Math.floor(high.width * 1.2), "as they are, if they fit");
 });

@@ -238,25 +238,25 @@ export function drawMoving(pen, scene, style) {
 
 /** Hairlines between layers, a line for each row. @param {Pen} pen @param {Band} band @param {Scene} scene @param {PictureStyle} style */
 function drawGrid(pen, band, { bands, height, only, lit, lens, squares }, style) {
-  const { columns, rows, top, bottom, end } = band;
+  const { columns, rows, titles, bottom, end } = band;
   if (rows[0].height === 0) return; // not drawn on this phone now
   if (lit?.stack === band.stack)
-    drawLit(pen, columns[lit.layer], { top: top - 21 * style.type, bottom: bottom + 3 }, style);
+    drawLit(pen, columns[lit.layer], { top: titles - 12 * style.type, bottom: bottom + 3 }, style);
   const [first, last] = [columns[0], columns[columns.length - 1]];
   const alone = squares.length > 0 && squares.every(({ caption }) => caption > 0); // an open layer's, across the others
   const floor = bands.length > 1 || only !== null ? bottom + 4 : alone ? lens + 8 : height;
   const xs = new Set([...columns.map(({ x0 }) => x0), last.x1]);
   stroke(pen, style.colours.hair, 1, () => {
-    for (const x of xs) line(pen, crisp(x), top - 22 * style.type, crisp(x), floor);
+    for (const x of xs) line(pen, crisp(x), titles - 10 * style.type, crisp(x), floor);
   });
   stroke(pen, style.colours.line, rows[0].height < 12 ? 0.5 : 1, () => {
     for (const { y } of rows) line(pen, first.x0 - 6, crisp(y), end, crisp(y));
   });
 }
 
-/** The names of the layers; lines from another stack run below them. @param {Pen} pen @param {Band} band @param {Scene} scene @param {PictureStyle} style */
-function drawTitles(pen, band, { only, bands, lit, links, isStrip }, style) {
-  const { columns, rows, top } = band;
+/** The names of the layers. @param {Pen} pen @param {Band} band @param {Scene} scene @param {PictureStyle} style */
+function drawTitles(pen, band, { only, bands, lit, links }, style) {
+  const { columns, rows, titles: y } = band;
   if (rows[0].height === 0) return;
   columns.forEach(({ x0, x1 }, layer) => {
     if (x0 === x1) return;
@@ -271,23 +271,8 @@ function drawTitles(pen, band, { only, bands, lit, links, isStrip }, style) {
     const whereCounted = only ? !crossed : layer === 0 && within.length !== 1; // a place's word is worth more
     const texts = [whereCounted ? style.counted(band, layer) : "", style.title(band, layer, false)];
     const whole = texts.find((text) => text && (crossed || pen.measureText(text).width + 10 <= x1 - x0 - taken));
-    const y = top - (isStrip ? 9 : 12) * style.type;
-    const [text, x] = [whole ?? style.title(band, layer, true), x0 + (whole ? 8 : 4)];
-    const at = { x: crossed ? 2 : x, y, width: pen.measureText(text).width };
-    if (bands.length > 1) drawPlate(pen, at, on ? style.colours.soft : style.colours.ground);
-    pen.fillStyle = on ? style.colours.accent : style.colours.dim;
-    pen.fillText(text, at.x, y);
+    pen.fillText(whole ?? style.title(band, layer, true), crossed ? 2 : x0 + (whole ? 8 : 4), y);
   });
-}
-
-/** The ground of a text that lines may cross. @param {Pen} pen @param {{x: number, y: number, width: number}} text @param {string} colour */
-function drawPlate(pen, { x, y, width }, colour) {
-  pen.fillStyle = colour;
-  pen.globalAlpha = 0.75; // a river goes on behind it
-  pen.beginPath();
-  pen.roundRect(x - 4, y - 13, width + 8, 18, 4);
-  pen.fill();
-  pen.globalAlpha = 1;
 }
 
 /** The layer of the open place, from its title to its last row. @param {Pen} pen @param {{x0: number, x1: number}} column @param {{top: number, bottom: number}} rows @param {PictureStyle} style */
@@ -299,13 +284,11 @@ function drawLit(pen, { x0, x1 }, { top, bottom }, { colours }) {
 }
 
 /** The words of the places. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
-function drawLinks(pen, { links, lit, bands }, style) {
+function drawLinks(pen, { links, lit }, style) {
   for (const link of links) {
     const { to, stack, layer, x, y, right, width } = link;
     const inLit = lit?.stack === stack && lit.layer === layer;
     const here = style.place === to && (lit === null || inLit);
-    if (bands.length > 1 && (to === "head" || to === "ffn"))
-      drawPlate(pen, { x: right ? x - width : x, y, width }, inLit ? style.colours.soft : style.colours.ground);
     write(pen, style, {
       size: 12,
       colour: here ? style.colours.accent : style.colours.dim,

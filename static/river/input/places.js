@@ -46,8 +46,8 @@ export const layersOf = ({ bands: [answering, ...read] }) =>
 
 /** The layer whose title is at a point. @param {Scene} scene @param {number} x @param {number} y @returns {Open|null} */
 export function titleAt({ bands }, x, y) {
-  for (const { stack, columns, top } of bands) {
-    const layer = y < top - 4 && y > top - 32 ? columns.findIndex(({ x0, x1 }) => x >= x0 && x < x1) : -1;
+  for (const { stack, columns, titles } of bands) {
+    const layer = y < titles + 8 && y > titles - 20 ? columns.findIndex(({ x0, x1 }) => x >= x0 && x < x1) : -1;
     if (layer >= 0) return { stack, layer };
   }
   return null;
@@ -62,9 +62,9 @@ export const linkAt = ({ links }, x, y) =>
 
 /** The layer at a point, above or below its rows too. @param {Scene} scene @param {number} x @param {number} y @returns {Open|null} */
 export function layerUnder({ bands }, x, y) {
-  for (const { stack, columns, top } of bands) {
+  for (const { stack, columns, titles } of bands) {
     const layer = columns.findIndex(({ x0, x1 }) => x >= x0 && x < x1);
-    if (layer >= 0 && y > top - 32) return { stack, layer };
+    if (layer >= 0 && y > titles - 20) return { stack, layer };
   }
   return null;
 }

@@ -84,8 +84,12 @@ const ALL_LABELS = 30;
 /** All rows together need not be higher than this for their labels, nor than what the first screen leaves. */
 const ENOUGH = 560;
 
-/** Above a stack's rows: the names of its layers; in the strip. */
+/** Above the rows: the names of all stacks' layers, in one line that no river crosses; in the strip. Their baseline is this far over the rows. */
 const [TITLE, TITLE_OF_STRIP] = [28, 21];
+const [BASELINE, BASELINE_OF_STRIP] = [12, 9];
+
+/** Between the rows of two stacks; in the strip. */
+const [BETWEEN, BETWEEN_IN_STRIP] = [18, 8];
 
 /** The distance between a label and its row. */
 export const LABEL_GAP = 14;
@@ -126,13 +130,19 @@ export function bandsOf(rolled, row, frame, above) {
   const fitting = folded
     ? (room - LEAST_PITCH) / count
     : Math.min((mostPitch ?? MOST_PITCH) * type, Math.max(least, (room - fat) / count));
-  const pitch = strip ? (strip - fat - rolled.length * (title + 4)) / count : fitting;
+  const between = strip ? BETWEEN_IN_STRIP : BETWEEN;
+  const pitch = strip ? (strip - fat - title - 4 - (rolled.length - 1) * between) / count : fitting;
   const columns = only ? onlyColumn(rolled, frame, only) : allColumns(rolled, frame);
   let top = above;
+  let [titled, titles] = [false, 0];
   /** @param {Rollout} rollout @param {number} i @returns {Band} */
   const bandOf = ({ river: { stack, side } }, i) => {
     const away = only !== null && i === 0 && only.stack !== stack; // a decoder, while a layer of its encoder is drawn
-    top += away ? 0 : title;
+    if (!away && (only !== null || !titled)) {
+      top += title; // on a phone the one layer's name stands over its own rows
+      titles = top - (strip ? BASELINE_OF_STRIP : BASELINE) * type;
+      titled = true;
+    }
     const chosen = i === 0 ? row : null;
     const rows = rowsOf(folds[i], { top, pitch: away ? 0 : pitch, chosen, thick: away ? 0 : fat });
     const last = rows[rows.length - 1];
@@ -143,8 +153,9 @@ export function bandsOf(rolled, row, frame, above) {
         ? rowsNamed(rows, namedIn(frame, side, chosen), labelPitch)
         : labelledRows(away ? [] : rows, peaks[i], chosen, apart);
     const bottom = last.y + last.height / 2;
-    const band = { stack, side, rows, index: rowIndex(folds[i]), labelled, chosen, columns: columns[i], top, bottom };
-    top = bottom + (strip ? 4 : 12);
+    const at = { top, bottom, titles };
+    const band = { stack, side, rows, index: rowIndex(folds[i]), labelled, chosen, columns: columns[i], ...at };
+    top = bottom + (away ? 0 : between);
     return { ...band, wrote: i ? 0 : wrote, end: width - right };
   };
   const placed = new Map(inOrder(rolled).map((i) => [i, bandOf(rolled[i], i)]));

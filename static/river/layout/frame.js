@@ -40,11 +40,14 @@ const [ROOM_ON_PHONE, ROOM_OVER_HEADS] = [330, 240];
 /** The greatest width of labels; with what a row wrote next to them, `BOTH`. */
 const [LABEL, LABEL_ON_PHONE, BOTH] = [130, 84, 150];
 
-/** The height of the titles above the rows and of what follows below them, and that of another stack's titles. */
-const [BESIDES, ANOTHER] = [74, 26];
+/** The height of the titles above the rows and of what follows below them, and what parts another stack's rows from them. */
+const [BESIDES, ANOTHER] = [74, 18];
 
 /** The least width of labels for patches, whose names are short: the text next to the heads needs more. */
 const PATCHES = 60;
+
+/** How thick a whole river is; over two stacks in a low window. */
+const [FAT, FAT_LOW] = [44, 32];
 
 /** The row of Watch, below the picture; in a wider window it is beside the heads. */
 const [WATCH, WIDE] = [46, 1000];
@@ -87,6 +90,7 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     return { ...strip, answers: bars.length, places, titles };
   }
   const part = facts.rolled.length > 1 ? 0.24 : innerHeight < LOW ? 0.33 : 0.3; // two stacks have twice as many rows, and flatter heads
+  const low = facts.rolled.length > 1 && innerHeight < LOW;
   const wanted = bare ? 0 : phone ? 264 : Math.min(300, Math.max(200, innerHeight * part));
   const across = width - right - labels.labels[0] - LABEL_GAP;
   const alone = open && !bare && !phone && facts.rolled.length === 1 && drawn.length > 0;
@@ -116,7 +120,7 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     most,
     room: phone ? (start || bare ? ROOM_ON_PHONE : ROOM_OVER_HEADS) : room,
     right,
-    fat: phone ? 36 : start ? (room * START_FAT) / (rows + START_FAT) : 44,
+    fat: phone ? 36 : start ? (room * START_FAT) / (rows + START_FAT) : low ? FAT_LOW : FAT,
     heads: bare ? [] : drawn,
     headRoom,
     fold: phone ? 0 : fold,

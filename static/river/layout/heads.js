@@ -188,14 +188,15 @@ function gridWith(cols, { width, height }, count, ratio, caption, least = 4) {
   return { cols, room, width: wide, height: Math.floor(wide * ratio), score };
 }
 
-/** As little flatter than they are as makes them wide enough. @param {Area} area @param {number} count @param {number} ratio @param {number} caption */
+/** As little flatter than they are as makes them wide enough, or as wide as their column lets them be. @param {Area} area @param {number} count @param {number} ratio @param {number} caption */
 function flatGridOf(area, count, ratio, caption) {
   const least = Math.max(1 / OBLONG, ratio * FLATTEST);
+  const flattest = gridOf(area, count, Math.min(ratio, least), caption);
   for (let flat = ratio; flat > least; flat -= 0.05) {
     const grid = gridOf(area, count, flat, caption);
-    if (grid.width >= COMFORTABLE) return grid;
+    if (grid.width >= Math.min(COMFORTABLE, flattest.width)) return grid;
   }
-  return gridOf(area, count, Math.min(ratio, least), caption);
+  return flattest;
 }
 
 /** The square at a point. @param {Square[]} squares @param {number} x @param {number} y */

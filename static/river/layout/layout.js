@@ -57,7 +57,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {Set<Row>} labelled @property {number} wrote  the width of what its rows wrote, next to their labels
  * @property {number|null} chosen  the token whose answer is drawn
  * @property {Column[]} columns
- * @property {number} top @property {number} bottom  of its rows
+ * @property {number} top @property {number} bottom  of its rows @property {number} titles  the baseline of its layers' names
  * @property {number} end  where its rows end
  * @typedef {{x: number, y: number, radius: number, ratio: number, layer: number}} Bead  an FFN
  * @typedef {{x0: number, x1: number, y: number, width: number}} Stream  an encoder's, above the decoder
@@ -166,12 +166,10 @@ export function riverLayout(rolled, row, frame) {
 const [BETWEEN, LAYER_NAME] = [8, 62];
 
 /** The places in the model: at the left edge, over each layer that is wide enough, and at the right edge. @param {Band[]} bands @param {Frame} frame @returns {Link[]} */
-function linksOf(bands, { places = {}, titles = 0, type, only = null, strip }) {
+function linksOf(bands, { places = {}, titles = 0, type, only = null }) {
   if (only) return [];
   const [{ stack, end }] = bands;
   const first = bands[bands.length - 1]; // what is read first
-  /** @param {Band} band */
-  const yOf = ({ top }) => top - (strip ? 9 : 12) * type; // as the names of the layers
   const { embedding, prediction, head = 0, ffn = 0 } = places;
   const edges = [
     embedding
@@ -181,7 +179,7 @@ function linksOf(bands, { places = {}, titles = 0, type, only = null, strip }) {
             stack: first.stack,
             layer: 0,
             x: first.columns[0].x0 - LABEL_GAP,
-            y: yOf(first),
+            y: first.titles,
             width: embedding,
             right: true,
           },
@@ -194,7 +192,7 @@ function linksOf(bands, { places = {}, titles = 0, type, only = null, strip }) {
             stack,
             layer: bands[0].columns.length - 1,
             x: end + 22,
-            y: yOf(first),
+            y: first.titles,
             width: prediction,
             right: false,
           },
@@ -203,7 +201,7 @@ function linksOf(bands, { places = {}, titles = 0, type, only = null, strip }) {
   ].flat();
   const inLayers = bands.flatMap((band) =>
     band.columns.flatMap(({ x0, x1 }, layer) => {
-      const at = { stack: band.stack, layer, y: yOf(band), right: true };
+      const at = { stack: band.stack, layer, y: band.titles, right: true };
       const room = x1 - x0 - 16 - LAYER_NAME * type;
       if (!ffn || room < ffn) return [];
       const both = head > 0 && x1 - x0 - 22 - titles >= ffn + BETWEEN + head;
