@@ -430,7 +430,7 @@ test("a matrix that scrolls has rows and columns that can be read, and a map; a 
   const room = { width: 860, heights: [440, 700], view: null, type: 1, dpr: 1, touch: false, wide };
   const size = matrixSize(matrix, room);
   assert.ok(size.cell.h >= 19);
-  assert.ok(size.cell.w >= 28);
+  assert.ok(size.cell.w >= 26);
   assert.ok(size.height <= 440);
   assert.ok(size.view.row < 60 && 60 < size.view.row + size.view.rows, "what is chosen is in the middle");
   assert.ok(size.map && size.map.x >= 0 && size.map.y >= 0);
@@ -444,4 +444,24 @@ test("a matrix that scrolls has rows and columns that can be read, and a map; a 
   assert.deepEqual([file.map, file.view], [null, wholeOf(matrix.shape)]);
   const short = matrixOf(24, 24, { wide: true, bare: true, scrolls: true });
   assert.deepEqual(matrixSize(short, room).view, wholeOf(short.shape));
+});
+
+test("a matrix of few tokens that does not fit scrolls, too: the chosen row is in view, and its digits", () => {
+  const cellText = (value) => value.toFixed(2).slice(1);
+  const faint = { below: 0.5, ink: "#888888" };
+  const matrix = matrixOf(24, 24, { wide: true, bare: true, scrolls: true, sums: true, cellText, faint });
+  matrix.chosen = { ...matrix.chosen, row: 23, col: 4 };
+  const room = { width: 800, view: null, type: 1, dpr: 1, touch: false, wide };
+  const [low, high] = [330, 460].map((height) => matrixSize(matrix, { ...room, heights: [height, 700] }));
+  assert.ok(low.height <= 330 && high.height <= 460, "nothing is below the window");
+  assert.deepEqual(high.view, wholeOf(matrix.shape));
+  assert.equal(low.view.row + low.view.rows, 24);
+  assert.equal(low.view.cols, 24);
+  for (const size of [low, high]) {
+    const shown = numbersOf(matrix, { ...size, least: 11 });
+    assert.ok(shown.size >= 11 && shown.size < size.cell.h);
+    assert.equal(shown.numbers.filter(({ row }) => row === 23).length, 24, "the chosen row has all");
+    assert.equal(shown.numbers.filter(({ col }) => col === 4).length, size.view.rows, "and so has its column");
+    assert.ok(shown.numbers.every(({ row, col, text }) => row === 23 || col === 4 || Number(text) >= 0.5));
+  }
 });

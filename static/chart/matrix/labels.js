@@ -16,13 +16,15 @@ import { middleOf } from "./view.js";
 
 // The numbers in the cells, if the cells are few and large enough.
 
-/** Cells show their values if at most this many rows and columns are in view. */
-const TALKATIVE = 20;
+/** Cells show their values if at most this many rows and columns are in view, or if the numbers can be read well. */
+const [TALKATIVE, READABLE] = [20, 11];
 const [SMALLEST, LARGEST] = [6.5, 13]; // pixels, the largest of usual type
 /** The width of a digit of the page's monospaced face, for a size of 1. */
 const DIGIT = 0.6;
-/** The share of a cell's width that stays free around its number. */
-const MARGIN = 0.15;
+/** The share of a cell's width that stays free around its number; more where there are many. */
+const [MARGIN, MARGIN_OF_MANY] = [0.15, 0.2];
+/** The height of a number at most, as a share of its cell's. */
+const HIGH = 0.8;
 
 /** A cell this high has room for what stood in it before. Pixels. */
 export const TWO_LINES = 29;
@@ -40,7 +42,7 @@ export const APART = 7;
 export function numbersOf(matrix, size) {
   const { view, cell, type = 1, least = SMALLEST, map } = size;
   const many = view.rows > TALKATIVE || view.cols > TALKATIVE;
-  if (!(matrix.numbers ?? matrix.square) || (many && !map)) return { size: 0, numbers: [] };
+  if (!(matrix.numbers ?? matrix.square) || (many && !map && least < READABLE)) return { size: 0, numbers: [] };
   const indexOf = (/** @type {Cell} */ { row, col }) => row * matrix.shape[1] + col;
   const raised = new Set(
     cell.h >= TWO_LINES * type ? (matrix.struck ?? []).filter(({ below }) => below).map(indexOf) : [],
@@ -48,15 +50,21 @@ export function numbersOf(matrix, size) {
   const numbers = cellsIn(view)
     .map((one) => ({ ...one, at: indexOf(one) }))
     .filter(({ at }) => matrix.onHatching || !matrix.forbidden?.[at])
+    .filter((one) => !many || isToldOfMany(matrix, one))
     .map(({ row, col, at }) => {
       const number = numberOf(matrix, size, { row, col }, at);
       return raised.has(at) ? { ...number, y: number.y - APART * type } : number;
     })
     .filter(({ text }) => text !== "");
   const longest = Math.max(3, ...numbers.map(({ text }) => text.length));
-  const font = Math.min(LARGEST * type, (cell.w * (1 - MARGIN)) / (longest * DIGIT));
+  const free = many ? MARGIN_OF_MANY : MARGIN;
+  const font = Math.min(LARGEST * type, (cell.w * (1 - free)) / (longest * DIGIT), cell.h * HIGH);
   return font < least ? { size: 0, numbers: [] } : { size: font, numbers };
 }
+
+/** Among many numbers the faint ones are left out, so that the others are seen; the chosen row and column have all. @param {Drawable} matrix @param {Cell & {at: number}} cell */
+const isToldOfMany = ({ faint, values, chosen }, { row, col, at }) =>
+  !faint || Math.abs(values[at]) >= faint.below || row === chosen?.row || col === chosen?.col;
 
 /** @param {Drawable} matrix @param {Place} size @param {Cell} cell @param {number} at @returns {CellNumber} */
 function numberOf(matrix, size, cell, at) {

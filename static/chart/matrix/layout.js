@@ -18,8 +18,8 @@ const MAX_HEIGHT = 780;
 const BESIDES = 640; // a narrower picture may stand beside others, whose rows are as high
 const READABLE = 13; // rather than have smaller cells, the picture scrolls
 const TITLE = 22; // the height of an axis title; more with large type
-const [FEW, LEAST] = [24, 19]; // so few rows are at least so high, rather than all seen at once
-const [ACROSS, ACROSS_NARROW] = [28, 20]; // more of them scroll: in columns so wide there is room for a number
+const [FEW, LEAST, LOW] = [24, 19, 15]; // so few rows are at least so high; what scrolls instead may have lower ones
+const [ACROSS, ACROSS_NARROW] = [26, 20]; // of what scrolls: in columns so wide there is room for a number
 const [SEEN, DEEP] = [8, 1.5]; // the fewest rows that are seen, and the most for each column,
 const [MAP, MAP_AWAY] = [64, 8]; // and with a map of the whole in the corner between the labels
 const NAMED = 44; // a column that is so wide has a horizontal label, cut if it must be
@@ -65,15 +65,17 @@ export function matrixSize(matrix, room) {
   const narrow = width < (matrix.square ? 480 : BESIDES);
   const font = (narrow ? 11.5 : 13) * type;
   const bare = matrix.bare === true;
-  const scrolls = matrix.scrolls === true && !room.whole && Math.max(rows, cols) > FEW;
   const wide = (/** @type {string} */ text, /** @type {number} */ size) => widthIn(text, size, faceOf(matrix));
   const titles = bare ? 0 : TITLE * type;
   const rowText = matrix.rows.hidden ? [] : cut(namesOf(matrix.rows, narrow), longest(narrow) * type, font, wide);
   const colText = cut(matrix.cols.names ?? matrix.cols.labels, longest(narrow) * type, font, wide);
   const named = matrix.rows.hidden ? 8 : roomBeside(rowText, { type, font, title: titles, wide });
-  const beside = Math.max(named, scrolls ? MAP + MAP_AWAY : 0);
   const sums = matrix.sums ? (narrow ? 44 : 56) * type : 12;
   const head = widest(colText, font, wide);
+  const lowest = { w: (width - named - sums) / cols, h: LOW };
+  const isLow = !narrow && heights[0] < headHeight(head, lowest.w, font, bare) + LOW * rows + 13;
+  const scrolls = matrix.scrolls === true && !room.whole && (Math.max(rows, cols) > FEW || isLow);
+  const beside = Math.max(named, scrolls ? MAP + MAP_AWAY : 0);
   const top = touch && !bare ? BUTTONS : 0; // bare pictures have theirs below
   const above = (/** @type {Size["cell"]} */ cell) =>
     Math.round(top + titles + Math.max(headHeight(head, cell.w, font, bare), scrolls ? MAP : 0) + 10);
@@ -217,11 +219,11 @@ function fitting(heights, heightOf, cellIn, rows) {
  * @param {Matrix} matrix @param {[width: number, height: number]} room
  * @param {{narrow: boolean, dpr: number, head: number}} about  head: the width of the widest column label
  */
-function cellOf({ shape: [rows, cols], square, wide, tall, bare }, [room, high], { narrow, dpr, head }) {
+function cellOf({ shape: [rows, cols], square, wide, tall, bare, scrolls }, [room, high], { narrow, dpr, head }) {
   if (wide && rows > 3) {
     const widest = bare ? Math.min(VERY_LARGE, Math.max(WIDE, head + 8)) : WIDE;
     const w = whole(Math.min(widest, room / cols), dpr);
-    const least = bare && rows <= FEW ? LEAST : 0;
+    const least = bare && rows <= FEW ? (scrolls && !narrow ? LOW : LEAST) : 0;
     return { w, h: whole(Math.min(HIGH, w, Math.max(least, high / rows)), dpr) };
   }
   const most = rows <= 3 ? VERY_LARGE : LARGE;

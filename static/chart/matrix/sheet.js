@@ -97,7 +97,7 @@ function strongest({ values, shape, forbidden, tints }, table, { row, col, rows,
 }
 
 /**
- * @typedef {Pick<Matrix, "values"|"tones"|"shape"|"forbidden"|"tints"|"onHatching"|"hatched"|"ink"|"faint"|"scale"|"cellText"|"square"|"numbers"|"struck">} Drawable
+ * @typedef {Pick<Matrix, "values"|"tones"|"shape"|"forbidden"|"tints"|"onHatching"|"hatched"|"ink"|"faint"|"scale"|"cellText"|"square"|"numbers"|"struck"> & {chosen?: Matrix["chosen"]}} Drawable
  * @typedef {Pick<Size, "box"|"cell"|"view"|"dpr">} Extent
  */
 
