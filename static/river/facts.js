@@ -11,7 +11,7 @@ import { memo } from "../model/memo.js";
 import { position, rowOf } from "../model/selection.js";
 import { inside, sideOf } from "../model/sides.js";
 import { sameValue } from "../state/view_state.js";
-import { choosesWritten, isModel, placeOf } from "../views/places.js";
+import { choosesWritten, isModel, opensLow, placeOf } from "../views/places.js";
 import { decidingEdges } from "./knockout_effects.js";
 import { MANY_LAYERS, MANY_TOKENS, riverState } from "./view_state.js";
 
@@ -122,6 +122,7 @@ function pictureInputs(trace, state) {
       riverState.of(state),
       at,
       state.start,
+      opensLow(state),
       state.quiz,
     ],
   };

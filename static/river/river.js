@@ -26,7 +26,7 @@ import { keyFor, t } from "../ui/i18n.js";
 import { nextOffered } from "../views/dock.js";
 import { writerOf } from "../views/generation/player.js";
 import { VIEWS } from "../views/index.js";
-import { isModel, placeOf } from "../views/places.js";
+import { isModel, opensLow, placeOf } from "../views/places.js";
 import { hasView } from "../views/view.js";
 import { buildBoard, createRiverBoard, sceneOf } from "./board.js";
 import { stageOf } from "./draw/animation.js";
@@ -34,7 +34,7 @@ import { factsOf, isKnockedOut, rolledOnce, samePicture } from "./facts.js";
 import { tellDrawn } from "./first_paint.js";
 import { actionsOf, hiding } from "./input/actions.js";
 import { createKnockoutMeasuring } from "./knockout_effects.js";
-import { LOW, NONE, PHONE } from "./layout/frame.js";
+import { LOW, NONE, PHONE, sheetTop } from "./layout/frame.js";
 import { choicesOf } from "./layout/heads.js";
 import { createWatch, momentOf } from "./playing.js";
 import { openLayer, riverState } from "./view_state.js";
@@ -229,6 +229,7 @@ function createRiver(parts) {
     last = facts;
     const covered = isCovered(state, page);
     const whole = isModel(state) && !state.quiz;
+    const low = whole && !state.start && opensLow(state) && sheetTop(parts.root) !== null;
     update(parts.scrub, { "aria-label": t(keyFor(trace.model, "river.moment")) });
     setText(parts.legend, riverLegend(facts) + (trace.pool > 1 ? t("river.legend_pooled", { n: trace.pool }) : ""));
     setText(parts.squares, headLegendOf(trace));
@@ -259,14 +260,15 @@ function createRiver(parts) {
     // Where the kinds of heads are chosen there is no room: it stays under Tools.
     const asks = can(trace.model, "ablations") && !facts.isSaved && state.lesson === null && parts.choice.hidden;
     update(parts.which, { hidden: !asks });
-    for (const part of [parts.foot, parts.table]) part.hidden = !whole || facts.waits || state.start;
+    for (const part of [parts.foot, parts.table]) part.hidden = !whole || low || facts.waits || state.start;
     parts.waits.hidden = !facts.waits;
     const refused = trace.explained.route?.refused;
     if (facts.waits) setText(parts.waits, refused ? errorText(refused) : t(keyFor(trace.model, "river.lines_wait")));
     parts.root.classList.toggle("over", !whole);
     const open = openLayer(state, facts.rolled);
     const has = (/** @type {string} */ id) => VIEWS.some((view) => view.id === id && hasView(view, trace.model, state));
-    const most = whole ? BARS : innerHeight < LOW || innerWidth < PHONE ? FEW_BARS - 1 : FEW_BARS;
+    const little = innerHeight < LOW;
+    const most = low && little ? BARS - 2 : whole ? BARS : little || innerWidth < PHONE ? FEW_BARS - 1 : FEW_BARS;
     const show = (/** @type {number} */ width) => {
       board.show(
         {
@@ -275,6 +277,7 @@ function createRiver(parts) {
           heads,
           open,
           whole,
+          low,
           covered,
           chosen,
           struck,

@@ -85,7 +85,8 @@ export function buildFrame(root, { panels, owner, second = false }) {
   const main = h(second ? "section" : "main", attrs, say, path.element, at.home, masks.quiz, start, body, drawer);
   const room = h("div", { class: "room", hidden: true });
   replace(root, skip, room, header.element, files.element, sentence.element, dock, welcome, main, help);
-  measureEnds(root, { room, header: header.element, sentence: sentence.element, dock, say, path: path.element });
+  const stay = { room, header: header.element, sentence: sentence.element, dock, say, path: path.element };
+  measureEnds(root, { ...stay, ...(byId.river && { river: byId.river }) }, drawer);
   const caption = h("p", { "aria-live": "polite", dataset: { testid: "caption" } }); // shell/examples.js puts it beside the text
   const parts = {
     root,
@@ -120,9 +121,9 @@ export function slidesOf(part) {
 
 /**
  * Measures where each part that css/layout.css keeps in sight ends, so that the next one stops below it.
- * @param {HTMLElement} root @param {Record<string, HTMLElement>} parts  from the top
+ * @param {HTMLElement} root @param {Record<string, HTMLElement>} parts  from the top @param {HTMLElement} drawer  with it, the strip stays
  */
-function measureEnds(root, parts) {
+function measureEnds(root, parts, drawer) {
   const measure = () => {
     let end = 0;
     const ends = Object.entries(parts).map(([name, part]) => {
@@ -133,7 +134,7 @@ function measureEnds(root, parts) {
     update(root, { style: Object.fromEntries(ends) }); // together: the whole page inherits them
   };
   const observer = new ResizeObserver(measure);
-  for (const part of Object.values(parts)) observer.observe(part);
+  for (const part of [...Object.values(parts), drawer]) observer.observe(part);
 }
 
 /** The line of the path: where the page is, the masks, and the tools. @param {HTMLElement} masks @param {HTMLElement[]} tools  panels in the menu of tools */

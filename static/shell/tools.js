@@ -1,11 +1,11 @@
-/** The menu of tools: what is no place in the model opens from here, with the river in sight. */
+/** The menu of tools, and what is no place in the model: it opens as a drawer, with the river in sight. */
 
 import { createPopover } from "../ui/controls.js";
 import { h, replace, update } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
 import { VIEWS } from "../views/index.js";
 import { PANELS } from "../views/panels.js";
-import { placeNamed } from "../views/places.js";
+import { opensLow, placeNamed } from "../views/places.js";
 import { hasView } from "../views/view.js";
 
 /**
@@ -97,10 +97,45 @@ export function createTools({ actions, frame, modelOf, door }) {
   });
   close.append("×");
   root.prepend(close);
-  return ({ drawer, file, lesson }) => {
+  const sight = createSight(frame);
+  return (state) => {
+    const { drawer, file, lesson } = state;
     update(root, { hidden: drawer === null && lesson === null });
+    root.classList.toggle("low", opensLow(state));
+    sight(state);
     menu.hidden = lesson !== null;
     close.hidden = drawer === null;
     button.title = file === null ? "" : t("open.locked");
   };
 }
+
+/** Between the chosen row and the sheet below it. */
+const AIR = 14;
+
+/**
+ * What a low sheet speaks of stays in sight: of an open head the chosen row. Where the page was scrolled to when it opened, it is again
+ * when it closes.
+ * @param {Context["frame"]} frame @returns {Follow}
+ */
+function createSight({ root, opened, drawer }) {
+  let over = /** @type {{view: string, scrolled: number}|null} */ (null);
+  const show = () => {
+    const chosen = over && opened.querySelector("rect.chosen");
+    if (!chosen?.checkVisibility() || getComputedStyle(drawer).position !== "fixed") return;
+    const under = chosen.getBoundingClientRect().bottom + AIR - drawer.getBoundingClientRect().top;
+    if (under > 0) scrollBy({ top: under, behavior: "instant" });
+  };
+  new ResizeObserver(show).observe(opened);
+  return (state) => {
+    if (root.ownerDocument.body !== root) return;
+    const was = over;
+    over = opensLow(state) ? (was ?? { view: state.view, scrolled: scrollY }) : null;
+    if (over) requestAnimationFrame(show);
+    // With the layout of the next frame, in which the page is as high as it was.
+    else if (was?.view === state.view)
+      after(() => over === null && scrollTo({ top: was.scrolled, behavior: "instant" }));
+  };
+}
+
+/** @param {() => void} act */
+const after = (act) => requestAnimationFrame(() => requestAnimationFrame(act));

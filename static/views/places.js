@@ -50,6 +50,12 @@ export const placeOf = (state) => {
   return { name, layer: name === "head" || name === "ffn" };
 };
 
+/** The drawers that speak of the whole model: it stays whole above them, in less height (css/layout.css). */
+const LOW_DRAWERS = ["generation", "cache", "rank"];
+
+/** @param {Pick<State, "drawer"|"lesson">} state */
+export const opensLow = ({ drawer, lesson }) => lesson === null && LOW_DRAWERS.includes(drawer ?? "");
+
 /** Whether the whole model is open, and not a place in it. @param {Pick<State, "view">} state */
 export const isModel = ({ view }) => view === "model";
 

@@ -181,6 +181,43 @@ def test_the_whole_model_is_on_one_screen(open_page: "Callable[..., Page]", fami
     assert box["y"] < 844 - 200  # at least its first rows
 
 
+IN_SIGHT = """() => {
+  const box = (name) => document.querySelector(name).getBoundingClientRect();
+  const [sheet, river] = [box('.drawers'), box('[data-testid=river]')];
+  const chosen = document.querySelector('.opened:not([hidden]) rect.chosen')?.getBoundingClientRect();
+  return { path: box('.path').bottom, river: [river.top, river.bottom], sheet: sheet.top, end: sheet.bottom,
+    chosen: chosen && [chosen.top, chosen.bottom], scrolled: scrollY };
+}"""
+
+
+@pytest.mark.parametrize("viewport", [(1440, 900), (1280, 720)])
+def test_a_sheet_leaves_in_sight_what_it_speaks_of(open_page: "Callable[..., Page]", viewport: tuple[int, int]) -> None:
+    """The whole model above it, in less height; of an open head the strip and the chosen row. Esc gives it back."""
+    page = open_page(viewport={"width": viewport[0], "height": viewport[1]})
+    river = page.get_by_test_id("river")
+    opened(page, "model")
+    before = page.evaluate(IN_SIGHT)
+    for button in ("dock-cache", "dock-generation"):
+        page.get_by_test_id(button).click()
+        expect(page.get_by_test_id(button)).to_have_attribute("aria-pressed", "true")
+        page.wait_for_function(f"({IN_SIGHT})().river[1] <= ({IN_SIGHT})().sheet")
+        seen = page.evaluate(IN_SIGHT)
+        assert seen["path"] <= seen["river"][0]
+        assert seen["end"] == viewport[1]
+        assert river.evaluate("node => node.clientHeight") >= 150
+    page.keyboard.press("Escape")
+    page.wait_for_function(f"({IN_SIGHT})().river[1] === {before['river'][1]}")
+    opened(page, "attention", layer=5, head=5, **{"river.shown": "on"})
+    drawn(page)
+    page.get_by_test_id("dock-cache").click()
+    page.wait_for_function(f"({IN_SIGHT})().chosen[1] <= ({IN_SIGHT})().sheet")
+    seen = page.evaluate(IN_SIGHT)
+    assert seen["path"] <= seen["river"][0]
+    assert seen["river"][1] <= seen["chosen"][0]
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => scrollY === 0")
+
+
 @pytest.mark.parametrize(("viewport", "least"), [((1440, 900), 29), ((1280, 720), 21)])
 def test_the_rows_of_a_matrix_of_fourteen_tokens(
     open_page: "Callable[..., Page]", viewport: tuple[int, int], least: int

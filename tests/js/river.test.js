@@ -11,6 +11,7 @@ import { between, stageOf, swollen } from "../../static/river/draw/animation.js"
 import { layerAt, layersOf, nearestPlace, placeAfterKey, stripAt, widestAt } from "../../static/river/input/places.js";
 import { decidingEdges, edgesTo } from "../../static/river/knockout_effects.js";
 import { foldsOf, labelledRows, rowsOf } from "../../static/river/layout/bands.js";
+import { rowsAbove } from "../../static/river/layout/frame.js";
 import { heightOfOpen, linesOfHead, squareAt, squaresOf } from "../../static/river/layout/heads.js";
 import { riverLayout } from "../../static/river/layout/layout.js";
 import { ghostsOf, lineAt, markChanged, markShown } from "../../static/river/layout/lines.js";
@@ -543,6 +544,30 @@ test("the bars of a short sentence begin below the name of their place", () => {
   const name = links.find(({ to }) => to === "prediction");
   assert.ok(name && answers.y + 3 > name.y, "letters of 15 px begin 3 px below y, the name stands on its own y");
   assert.ok(height >= answers.y + 6 * answers.step);
+});
+
+test("above a sheet the whole model stays: every row, the best guesses and the answers", () => {
+  const places = { embedding: 60, prediction: 60 };
+  /** Each token attends to itself and to those before it alike. @param {number} n */
+  const story = (n) =>
+    alone([Array.from({ length: n * n }, (_, i) => (i % n > i / n ? 0 : 1 / (1 + Math.floor(i / n))))], n);
+  for (const [height, answers] of [
+    [190, 4],
+    [304, 6],
+  ]) {
+    for (const tokens of [2, 14, 40, 64]) {
+      const frame = { ...FRAME, places, answers, ...rowsAbove(height, 1, { type: 1, answers }) };
+      const scene = riverLayout(rollout(rivers(story(tokens)), "main", tokens - 1), tokens - 1, frame);
+      const [{ rows, bottom, labelled }] = scene.bands;
+      assert.equal(rows.length, tokens);
+      assert.ok(labelled.has(rows[tokens - 1]), "the chosen token keeps its name");
+      assert.ok(scene.height <= height, `${tokens} tokens: ${scene.height} of ${height}`);
+      assert.ok(bottom < scene.lens && scene.lens < height && scene.squares.length === 0);
+      assert.ok(scene.answers.y + answers * scene.answers.step <= height);
+    }
+    const pair = { ...FRAME, places, answers, ...rowsAbove(height, 2, { type: 1, answers }) };
+    assert.ok(riverLayout(rollout(rivers(...PAIR), "decoder", 1), 1, pair).height <= height, "a translation, too");
+  }
 });
 
 test("the difference colours a line by how its share has changed, and keeps what is gone where it was", () => {

@@ -65,7 +65,8 @@ const MOST_BARE = 560;
 const [BAR, LEGEND] = [60, 34];
 
 /** @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {Frame} */
-export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen, has, start }, width, { unfolded }) {
+export function frameOf(canvas, shown, width, { unfolded }) {
+  const { facts, trace, bars, heads, open, whole, chosen, has, start } = shown;
   const phone = width < PHONE;
   const { type, least } = currentStyle(canvas);
   const opened = facts.rolled.map(({ river: { stack } }) =>
@@ -89,6 +90,22 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     const strip = stripFrame({ width, type, right, labels: labels.labels, open, chosen, phone }, facts.rolled.length);
     return { ...strip, answers: bars.length, places, titles };
   }
+  const base = {
+    width: phone ? width : Math.max(width, leastWidth(facts, labels.labels, right, type)),
+    type,
+    ...labels,
+    answers: bars.length,
+    places: start ? {} : places,
+    titles,
+    waits: facts.waits,
+    labelPitch: least ? least + 2 : undefined,
+    unfolded: opened,
+    right,
+    open,
+  };
+  const top = canvas.getBoundingClientRect().top + scrollY;
+  const sheet = shown.low ? sheetTop(canvas) : null;
+  if (sheet !== null) return { ...base, ...rowsAbove(sheet - top, facts.rolled.length, base) };
   const part = facts.rolled.length > 1 ? 0.24 : innerHeight < LOW ? 0.33 : 0.3; // two stacks have twice as many rows, and flatter heads
   const low = facts.rolled.length > 1 && innerHeight < LOW;
   const wanted = bare ? 0 : phone ? 264 : Math.min(300, Math.max(200, innerHeight * part));
@@ -98,7 +115,7 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
   const inLesson = canvas.closest(".in-lesson") !== null;
   const beside = innerWidth > WIDE && !inLesson && !canvas.closest(".beside-on"); // the row of Watch: css/river.css
   const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR + LEGEND : 0);
-  const fold = innerHeight - foot - canvas.getBoundingClientRect().top - scrollY;
+  const fold = innerHeight - foot - top;
   const rows = facts.names.flat().length;
   const besides = BESIDES + ANOTHER * (facts.rolled.length - 1);
   const most = Math.max(240, fold - besides);
@@ -106,27 +123,34 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     ? Math.min(Math.max(240, fold - besides - CARDS), START_PITCH * type * (rows + START_FAT))
     : Math.min(bare ? MOST_BARE : 440, Math.max(240, fold - headRoom - besides));
   return {
-    width: phone ? width : Math.max(width, leastWidth(facts, labels.labels, right, type)),
-    type,
-    ...labels,
-    answers: bars.length,
-    places: start ? {} : places,
-    titles,
+    ...base,
     large: isLarge(facts.rolled),
-    waits: facts.waits,
-    labelPitch: least ? least + 2 : undefined,
     mostPitch: start || (inLesson && !phone) ? START_PITCH : undefined,
-    unfolded: opened,
     most,
     room: phone ? (start || bare ? ROOM_ON_PHONE : ROOM_OVER_HEADS) : room,
-    right,
     fat: phone ? 36 : start ? (room * START_FAT) / (rows + START_FAT) : low ? FAT_LOW : FAT,
     heads: bare ? [] : drawn,
     headRoom,
     fold: phone ? 0 : fold,
-    open,
     only: phone ? (open ?? { stack: facts.rolled[0].river.stack, layer: last }) : null,
   };
+}
+
+/** Above a sheet: what titles and best guesses take; how thick a whole river is, as a part of the rows; and from answer to answer. */
+const [AROUND, FAT_PART, STEPS] = [58, 0.1, [27, 38]];
+
+/** All rows, the best guesses and the answers in the height that a sheet leaves; it covers the heads. @param {number} height @param {number} stacks @param {{type: number, answers: number}} of */
+export function rowsAbove(height, stacks, { type, answers }) {
+  const room = Math.max(60, height - AROUND * type - ANOTHER * (stacks - 1));
+  const [least, most] = STEPS.map((step) => step * type);
+  const step = Math.min(most, Math.max(least, (height - (AROUND / 2) * type) / answers));
+  return { room, fat: Math.min(44, Math.max(14, room * FAT_PART)), step, large: true };
+}
+
+/** Where a sheet at the foot of the window begins, which leaves the river what is above it; null: there is none (css/layout.css). @param {HTMLElement} element  of the river */
+export function sheetTop(element) {
+  const sheet = element.closest(".main")?.querySelector(":scope > .drawers:not([hidden])");
+  return sheet && getComputedStyle(sheet).position === "fixed" ? sheet.getBoundingClientRect().top : null;
 }
 
 /** Of many layers, each is at least this wide: they are scrolled. */

@@ -95,6 +95,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {number} [wrote]  of the answering one's, what its rows wrote
  * @property {number} answers  how many bars there are
  * @property {number} type  how much larger than usual letters are
+ * @property {number} [step]  from one answer to the next
  * @property {number} fat  pixels of a share of 1
  * @property {number[][]} [unfolded]  of each stack
  * @property {HeadsOf[]} [heads]  whose heads are drawn
@@ -117,7 +118,7 @@ export function riverLayout(rolled, row, frame) {
   const bands = bandsOf(rolled, row, frame, strip ? strip.height + BELOW_STRIP : 0);
   const lines = rolled.flatMap((rollout, i) => linesOfStack(rollout, bands[i], bands, frame.fat));
   const [answering] = bands;
-  const step = (frame.strip ? 28 : 38) * frame.type;
+  const step = frame.step ?? (frame.strip ? 28 : 38) * frame.type;
   const chosen = answering.rows[answering.index[row]];
   const lens = answering.bottom + 20 * frame.type;
   const besideEnd = strip ? strip.height + BELOW_STRIP + frame.answers * step : 0; // answers of a short sentence
