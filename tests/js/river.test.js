@@ -222,6 +222,25 @@ test("the chosen row is as high as its river is thick, and has a label before ot
   assert.deepEqual([...kept].map(({ from }) => from).sort(), [1, 2, 3]);
 });
 
+test("the picture keeps its height while a text is written, and labels thin out", () => {
+  /** @param {number} n */
+  const scene = (n) => {
+    const share = Array.from({ length: n * n }, (_, i) => (i % n <= i / n ? 1 / (Math.floor(i / n) + 1) : 0));
+    return riverLayout(rollout(rivers(alone([share, share], n)), "main", n - 1), n - 1, { ...FRAME, labels: [60] });
+  };
+  const of = (/** @type {number} */ n) => scene(n).bands[0];
+  const named = (/** @type {number} */ n) => [...of(n).labelled].map(({ from }) => from).sort((a, b) => a - b);
+  assert.ok(of(8).bottom < of(14).bottom, "a short text needs less");
+  for (const n of [18, 30, 50]) assert.ok(Math.abs(of(n).bottom - of(14).bottom) < 1, `${n} tokens`);
+  assert.equal(of(18).labelled.size, 18);
+  assert.deepEqual(named(26).slice(0, 4), [0, 2, 4, 6]);
+  assert.deepEqual(named(27).slice(0, 12), named(26).slice(0, 12), "they stay where the text goes on");
+  for (const n of [26, 30, 50]) {
+    const at = [...of(n).labelled].map(({ y }) => y).sort((a, b) => a - b);
+    assert.ok(Math.min(...at.slice(1).map((y, i) => y - at[i])) >= 10.8, `${n} tokens`);
+  }
+});
+
 test("the pointer finds the line it is on, not its stream", () => {
   const scene = riverLayout(rollout(rivers(SMALL), "main", 1), 1, FRAME);
   for (const line of scene.lines) Object.assign(line, { shown: !line.own });

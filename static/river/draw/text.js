@@ -113,8 +113,8 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
 
 // The labels of rows: tokens, and what they wrote.
 
-/** The smallest label that can be read. */
-const LEAST = 12;
+/** The smallest label that can be read; one where only some rows have theirs. */
+const [LEAST, THINNED] = [11, 12];
 
 /** On a projector the number of a token is as large as the token: it stands lower. */
 const NTH_BELOW = 7;
@@ -122,6 +122,7 @@ const NTH_BELOW = 7;
 /** @param {Pen} pen @param {Band} band @param {{names: Name[], wrote: string[]}} words @param {PictureStyle} style */
 export function drawLabels(pen, { rows, labelled, wrote: aside, columns, chosen }, { names, wrote }, style) {
   const right = columns[0].x0 - LABEL_GAP;
+  const least = labelled.size < rows.length ? THINNED : LEAST;
   for (const row of rows) {
     if (!labelled.has(row)) continue;
     const y = row.y + 5 * style.type;
@@ -130,7 +131,7 @@ export function drawLabels(pen, { rows, labelled, wrote: aside, columns, chosen 
       pen.fillText(fittingText(pen, style.folded(row.to - row.from), right - 2), right, y);
       continue;
     }
-    const size = Math.max(LEAST, Math.min(LABEL_SIZE, row.height / style.type - 2)); // neighbours do not touch
+    const size = Math.max(least, Math.min(LABEL_SIZE, row.height / style.type - 2)); // neighbours do not touch
     const on = row.from === chosen;
     drawName(pen, names[row.from], { right: right - aside, y, size }, on, style);
     write(pen, style, { size: 13, colour: on ? style.colours.q : style.colours.dim, bold: on });

@@ -56,14 +56,23 @@ export function rowsOf(folds, { top, pitch, chosen, thick }) {
 /** For each token the index of its row. @param {Fold[]} folds */
 const rowIndex = (folds) => folds.flatMap(({ from, to }, i) => new Array(to - from).fill(i));
 
+/** What passes more than this on is named before its neighbours, of which every second or third has its name: as a text grows, they stay. */
+const MUCH = 0.2;
+
 /**
- * The rows whose labels fit: all, or those that matter most, the chosen one first.
+ * The rows whose labels fit: all; or the chosen one, those that matter much, and of the others as many as there is space for.
  * @param {Row[]} rows @param {number[]} peaks @param {number|null} chosen @param {number} apart  between two labels
  * @returns {Set<Row>}
  */
 export function labelledRows(rows, peaks, chosen, apart) {
+  const every = Math.ceil(apart / (rows[0]?.height || apart) - 0.01);
   /** @param {Row} row */
-  const counts = ({ from, to }) => (from === chosen ? Infinity : Math.max(...peaks.slice(from, to)));
+  const counts = (row) => {
+    const peak = Math.max(...peaks.slice(row.from, row.to));
+    if (row.from === chosen) return Infinity;
+    if (peak >= MUCH) return 1 + peak;
+    return rows.length > ALL_ROWS ? peak : Number(rows.indexOf(row) % every === 0);
+  };
   /** @type {Row[]} */
   const kept = [];
   for (const row of [...rows].sort((a, b) => counts(b) - counts(a))) {
@@ -75,8 +84,8 @@ export function labelledRows(rows, peaks, chosen, apart) {
 /** The distance from one row to the next: the least, one that leaves space for a label, and the largest. */
 const [LEAST_PITCH, LABELLED_PITCH, MOST_PITCH] = [5, 15, 25];
 
-/** Two labels are at least this far apart. */
-const LABEL_PITCH = 12.5;
+/** Two labels are at least this far apart: where each row of a text has its own, and elsewhere. */
+const [OWN_PITCH, LABEL_PITCH] = [10.8, 12.5];
 
 /** With more rows than this, rows are as near as these would be: labels thin out as soon as they would touch. */
 const ALL_LABELS = 30;
@@ -117,7 +126,7 @@ export function bandsOf(rolled, row, frame, above) {
     mostPitch,
     large = false,
     waits = false,
-    labelPitch = LABEL_PITCH * type,
+    labelPitch = (strip || rolled.length > 1 ? LABEL_PITCH : OWN_PITCH) * type,
   } = frame;
   const peaks = rolled.map(peaksOf);
   const folds = rolled.map((_, i) => foldsOf(peaks[i], i === 0 ? row : null, unfolded?.[i]));
@@ -125,11 +134,14 @@ export function bandsOf(rolled, row, frame, above) {
   const title = (strip ? TITLE_OF_STRIP : TITLE) * type;
   const enough = LABELLED_PITCH * type * Math.min(1, ALL_LABELS / count);
   const named = count > ALL_LABELS ? LEAST_PITCH : labelPitch; // each has its name, in a low window, too
-  const least = large ? 0 : Math.max(named, Math.min(enough, (Math.min(most, ENOUGH) - fat) / count));
+  const labels = Math.max(named, Math.min(enough, (Math.min(most, ENOUGH) - fat) / count));
+  // One stack keeps its height while a text is written, and labels thin out.
+  const least = large ? 0 : rolled.length > 1 ? labels : LEAST_PITCH;
+  const others = Math.max(1, count - (rolled.length > 1 || mostPitch || only ? 0 : 1)); // than the chosen one, which is as high as its river
   const folded = waits && rolled.some(({ river }) => river.tokens > ALL_ROWS);
   const fitting = folded
     ? (room - LEAST_PITCH) / count
-    : Math.min((mostPitch ?? MOST_PITCH) * type, Math.max(least, (room - fat) / count));
+    : Math.min((mostPitch ?? MOST_PITCH) * type, Math.max(least, (room - fat) / others));
   const between = strip ? BETWEEN_IN_STRIP : BETWEEN;
   const pitch = strip ? (strip - fat - title - 4 - (rolled.length - 1) * between) / count : fitting;
   const columns = only ? onlyColumn(rolled, frame, only) : allColumns(rolled, frame);
