@@ -53,10 +53,17 @@ const N_RUNS = 4;
  * When an explanation is fetched, where that is not with the numbers of the open head.
  * @type {Object<string, When>}
  */
-export const QUESTION_WHEN = { route: "passes", lens: "passes", writes: "after", changes: "last", heads: "later" };
+export const QUESTION_WHEN = {
+  route: "passes",
+  lens: "passes",
+  writes: "after",
+  writes_before: "after",
+  changes: "last",
+  heads: "later",
+};
 
 /** Where a question is asked, if that is not its name. @type {Object<string, string>} */
-export const QUESTION_PATHS = { direct: "contributions" };
+export const QUESTION_PATHS = { direct: "contributions", writes_before: "writes" };
 
 /**
  * null: there is nothing to ask, and the answer is null.
@@ -69,6 +76,11 @@ export const QUESTIONS = {
   writes(state, trace) {
     const asked = answerRequest(state, trace);
     return asked && { ...asked, attention: trace.attention.id, layer: state.layer, head: state.head };
+  },
+  /** Of the run as trained, whose tokens are the same as long as no PAD has come. */
+  writes_before(state, trace) {
+    const { before } = compared({ ...state, against: null }, trace.model);
+    return state.padCount > 0 ? null : QUESTIONS.writes(before, trace);
   },
   direct(state, trace) {
     const asked = answerRequest(state, trace);

@@ -301,6 +301,8 @@ export function createTraces(api, { modelNamed, onWait }) {
       const question = QUESTIONS[what](state, trace);
       if (question === null) return Promise.resolve(null);
       const path = QUESTION_PATHS[what] ?? what;
+      const here = path === what ? null : known(`explain_${path}`, question);
+      if (here) return Promise.resolve(here);
       return ask(`explain_${what}`, question, whole, (request, options) =>
         what === "spelled" ? api.tokenize(request, options) : api.explain(path, request, options),
       );

@@ -120,7 +120,7 @@ def test_the_arithmetic_is_seen_at_once_and_each_line_is_the_models(
         one.get_attribute("data-line") or "": one.locator("output").inner_text().replace("\u2212", "-")
         for one in card.locator(".card-line").all()
     }
-    assert list(lines) == ["q", "k", "dot", "scaled", "mask", "exp", "weight", "part", "moves"]
+    assert list(lines) == ["q", "k", "dot", "scaled", "mask", "exp", "weight", "part", "moves", "logit"]
     assert number(lines["dot"]) == pytest.approx((q[3] @ k[1]).item(), abs=6e-3)
     assert number(lines["scaled"]) == pytest.approx(scores[3, 1].item(), abs=6e-3)
     above, below = (float(one) for one in lines["exp"].split("÷"))

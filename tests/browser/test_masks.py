@@ -749,10 +749,11 @@ def test_a_stroke_is_taken_back_and_a_token_hides_its_column(page: "Page", model
     (column,) = wait_for_run(page, "run.interventions?.length === 1")["interventions"]
     assert column["where"] == {"attention": "self", "layer": LAYER, "role": "mask", "head": HEAD, "key": 2}
     drawn(page)
-    card = page.locator(".card-lines:visible").filter(has_text="or as 0")
+    page.locator(".inspector-more > summary").click()
+    zeroed = page.locator('[data-step="zeroed"]')
     row = traced(model).tensors[NAME][HEAD][7]
-    expect(card).to_contain_text(f"Σ {float(1 - row[2]):.3f}")
-    expect(card.locator(".check-mark.bad, .bad")).to_have_count(0)
+    expect(zeroed).to_contain_text(f"sums to {float(1 - row[2]):.3f}")
+    expect(zeroed.get_by_test_id("check")).to_have_attribute("data-agrees", "true")
     page.get_by_test_id("token").nth(2).click(modifiers=["Shift"])
     wait_for_run(page, "!run.interventions")
 

@@ -353,6 +353,9 @@ def test_what_an_ffn_adds_is_a_number_under_the_pointer_and_in_the_table(page: "
     expect(page.get_by_test_id("river-readout")).to_contain_text(f"adds to red₂ a vector {ratio:.2f} times")
 
 
+TOPS = "lines => lines.map((line) => Math.round(line.getBoundingClientRect().top))"
+
+
 def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     """Each button says what it does, and that is what happens."""
     show(page, f"view=attention&layer=5&head=5&key=4&text={TEXT}")
@@ -365,6 +368,9 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     expect(offers.nth(1)).to_have_text(f"Hide it in this layer → {in_layer}.")
     weight = page.locator("[data-line=weight] output")
     was = weight.inner_text().removesuffix("✓").strip()
+    logit, lines = page.locator("[data-line=logit] output"), page.locator(".card-line")
+    expect(logit).to_contain_text("+")
+    wrote, tops = logit.inner_text().strip(), lines.evaluate_all(TOPS)
     page.get_by_test_id("hide-in-head").click()
     assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == without(both[:1])
     expect(page.get_by_test_id("river-says")).to_have_text(
@@ -373,8 +379,10 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
         "Hide it in all of layer 5 Show it again"
     )
     # The cell and the arithmetic keep what was there.
-    expect(weight).to_contain_text("0.0000")
+    expect(weight).to_have_text("0✓")
     expect(page.get_by_test_id("arithmetic-was")).to_have_text(was)
+    expect(logit).to_have_text(f"{wrote} 0")
+    assert lines.evaluate_all(TOPS) == tops, "each line stays where it is compared"
     expect(page.locator(".overlay .struck").filter(has_text=f"{float(was):.2f}"[1:])).to_have_count(1)
     page.get_by_test_id("hide-wider").click()
     assert wait_for_run(page, "!('head' in run.interventions[0].where)")["interventions"] == without(both[1:])

@@ -18,7 +18,7 @@ import {
 } from "../../ui/dom.js";
 import { signed } from "../../ui/format.js";
 import { attentionWords } from "../../ui/heads.js";
-import { t } from "../../ui/i18n.js";
+import { phrase, t } from "../../ui/i18n.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -68,23 +68,22 @@ export const labelOf = (letter, name, role) => [
 const RECEIVES = /** @type {const} */ (["q", "k", "v"]);
 
 const feedsOf = perRoot((root) => {
-  const [said, asks] = [h("span", null), h("span", { class: "card-asks" })];
-  const element = h("p", { class: "card-feeds", dataset: { testid: "feeds" } }, said, asks);
+  const asks = h("span", { class: "card-asks" });
+  const element = h("p", { class: "card-feeds", dataset: { testid: "feeds" } }, phrase("card.feeds", { roles: asks }));
   root.append(element);
-  return { element, said, asks };
+  return { element, asks };
 });
 
 /**
- * "What feeds head 5·5? q k v": each opens the paths that lead there, with a second sentence that the model answers otherwise.
+ * "What feeds q k v?": each opens the paths that lead there, with a second sentence that the model answers otherwise.
  * @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions
  */
 export function drawFeeds(root, trace, state, actions) {
-  const { element, said, asks } = feedsOf(root);
+  const { element, asks } = feedsOf(root);
   const { model, attention } = trace;
   const roles = RECEIVES.filter((role) => canPut(model, attention, role));
   element.hidden = !roles.length || !can(model, "ablations") || state.file !== null || state.lesson !== null;
   if (element.hidden) return;
-  setText(said, t("card.feeds", { head: whereOf(model, state) }));
   const ask = (/** @type {typeof RECEIVES[number]} */ role) => {
     const { source } = rankState.of(actions.get());
     const other = source || (otherSentence(trace, state)?.text ?? "");
@@ -93,7 +92,7 @@ export function drawFeeds(root, trace, state, actions) {
   const button = (/** @type {typeof RECEIVES[number]} */ role) => {
     const about = t("card.feeds_about", { role, head: whereOf(model, state) });
     const data = { testid: `feeds-${role}`, focus: `feeds ${role}` };
-    const attrs = { class: "btn", type: "button", title: about, "aria-label": about, dataset: data };
+    const attrs = { class: `btn ${role}`, type: "button", title: about, "aria-label": about, dataset: data };
     return h("button", { ...attrs, on: { click: () => ask(role) } }, role);
   };
   keepingFocus(asks, () => replace(asks, ...roles.map(button)));
@@ -138,29 +137,37 @@ export function drawCard(root, { query, key, where, value, was = null }, lines) 
   fit(root);
 }
 
-/** The height of bars, in pixels, and of what is below the card. */
-const [LOW, HIGH, BELOW] = [14, 56, 40];
+/** The height of bars, in pixels: lower ones leave out those of q and k; and of what is below the card. */
+const [LOW, FEW, HIGH, BELOW] = [14, 28, 56, 28];
 
 /** Makes the bars so high that all is seen without scrolling. @param {HTMLElement} root */
 const fit = (root) =>
   measured(
     () => barHeight(root),
-    (bar) => bar !== null && update(root, { style: { "--bar": `${bar}px` } }),
+    (found) =>
+      found &&
+      update(root, { class: found.brief ? "arithmetic brief" : "arithmetic", style: { "--bar": `${found.bar}px` } }),
   );
 
 /** null: it is hidden, or the page scrolls anyway. @param {HTMLElement} root */
 function barHeight(root) {
   const { top, height } = root.getBoundingClientRect();
   if (height === 0 || inOneColumn()) return null;
-  const pictures = /** @type {NodeListOf<SVGElement>} */ (root.querySelectorAll(".card-bars"));
-  const now = pictures[0]?.getBoundingClientRect().height ?? 0;
-  const rest = height - pictures.length * now;
+  const lines = /** @type {HTMLElement[]} */ ([...root.querySelectorAll(".card-line:has(.card-bars)")]);
   const page = root.closest(".right");
   const from = page ? page.getBoundingClientRect().top : top;
   const shifted = top - from; // it stays in view while the page scrolls
+  const rest = height - lines.reduce((all, line) => all + line.offsetHeight, 0);
   const room = innerHeight - Math.max(0, from + scrollY) - shifted - rest - BELOW;
-  return Math.round(Math.max(LOW, Math.min(HIGH, room / Math.max(1, pictures.length))));
+  const heightOf = (/** @type {number} */ n) =>
+    Math.floor(Math.max(LOW, Math.min(HIGH, room / Math.max(1, n) - AROUND)));
+  const vectors = lines.filter(({ dataset }) => ["q", "k"].includes(dataset.line ?? "")).length;
+  const brief = heightOf(lines.length) < FEW;
+  return { brief, bar: heightOf(lines.length - (brief ? vectors : 0)) };
 }
+
+/** Of the height of a line, what is not its bars. */
+const AROUND = 6;
 
 /** @param {Line} line */
 function makeLine({ name, bars, share }) {
@@ -221,7 +228,7 @@ function barsIn(middle, output) {
       const all = Array.from(shown);
       const old = Array.from(was ?? []);
       const long = Math.max(most, ...all.map(Math.abs), ...old.map(Math.abs)) || 1;
-      const below = all.some((one) => one < 0);
+      const below = [...all, ...old].some((one) => one < 0);
       const unit = (below ? REACH : 2 * REACH) / long;
       const bar = (/** @type {number} */ i, of = all) => `M${i + 0.1} 0v${(-of[i] * unit).toFixed(2)}h.8V0z`;
       const path = (/** @type {(i: number) => boolean} */ yes) => all.map((_, i) => (yes(i) ? bar(i) : "")).join("");

@@ -1,14 +1,15 @@
 /** The inspector: the arithmetic of what is chosen in the open station, with the model's numbers. */
 
 import { lazily } from "../../data/lazily.js";
-import { answersTokens, attentionOf, can, predictsTokens, servesWeights, stacksOf } from "../../model/description.js";
+import { isDifference, namesBefore } from "../../model/compare/runs.js";
+import { answersTokens, attentionOf, can, servesWeights, stacksOf } from "../../model/description.js";
 import { hasRoles, normsOf as normsIn, parameterNeeds, tensorNeeds } from "../../model/taps.js";
 import { knowsScores, knowsValues, needsOfScores, needsOfWeights, weighsKeys } from "../../model/weight_arithmetic.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { openAttentionStep } from "../attention/steps.js";
 import { VIEWS } from "../index.js";
 import { inspectorState } from "../view_states.js";
-import { openNorms, outputOf, roleNames, unitNames } from "./parts.js";
+import { openNorms, outputOf, roleNames, unitNames, writesWords } from "./parts.js";
 
 /**
  * @import { Model } from "../../model/description.js"
@@ -24,13 +25,6 @@ import { openNorms, outputOf, roleNames, unitNames } from "./parts.js";
  *   has?: (model: any, state: State) => boolean}} Explanation  `has`: whether it applies to this model
  */
 
-/** Whether what a key writes can be read as tokens: the attention belongs to the stack that predicts them. @param {State} state @param {Model} model */
-const writesWords = (state, model) =>
-  state.view === "attention" &&
-  predictsTokens(model) &&
-  can(model, "contributions") &&
-  attentionOf(model, state.attention).stack === model.description.logits.stack;
-
 /** @type {Object<string, Explanation>} */
 const EXPLANATIONS = {
   weight: {
@@ -42,7 +36,10 @@ const EXPLANATIONS = {
       ...needsOfScores(attentionOf(model, state.attention), state.layer),
       ...(state.file === null && servesWeights(model) ? parameterNeeds(outputOf(state, model)) : []),
     ],
-    also: (state, model) => (state.file === null && writesWords(state, model) ? ["explain:writes"] : []),
+    also: (state, model) => {
+      if (!writesWords(state, model)) return [];
+      return ["explain:writes", ...(isDifference(state) || namesBefore(state) ? ["explain:writes_before"] : [])];
+    },
     ...lazily(() => import("./explanations/weight.js")),
   },
   feature: {

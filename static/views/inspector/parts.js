@@ -1,6 +1,16 @@
 /** The building blocks of all explanations: a title, a sentence, a few figures, and numbered steps behind a disclosure. */
 
-import { attentionOf, has, identityOf, parameterOf, stackOf, tapOf, wordOf } from "../../model/description.js";
+import {
+  attentionOf,
+  can,
+  has,
+  identityOf,
+  parameterOf,
+  predictsTokens,
+  stackOf,
+  tapOf,
+  wordOf,
+} from "../../model/description.js";
 import { isKnown } from "../../model/identities.js";
 import { tokenName } from "../../model/labels.js";
 import { featureOf } from "../../model/selection.js";
@@ -117,6 +127,14 @@ export function outputOf({ attention: id, layer, head }, model) {
   const name = parameterOf(attention, layer, "w_o");
   return name && columnsOf(name, head * attention.d_head, (head + 1) * attention.d_head);
 }
+
+/** Whether what a key writes can be read as tokens: the attention belongs to the stack that predicts them. @param {State} state @param {Model} model */
+export const writesWords = (state, model) =>
+  state.file === null &&
+  state.view === "attention" &&
+  predictsTokens(model) &&
+  can(model, "contributions") &&
+  attentionOf(model, state.attention).stack === model.description.logits.stack;
 
 /** The LayerNorms of the open block, and the one after the last block: [word, norm]. @param {State} state @param {Model} model @returns {[string, Norm][]} */
 export function openNorms(state, model) {

@@ -2,6 +2,7 @@
 
 import { drawTermBars } from "../../../chart/bars/bars.js";
 import { dividesProducts, normPlace, stackOf } from "../../../model/description.js";
+import { zeroAfter } from "../../../model/mask_edits.js";
 import { cellIn, columnIn, indexOfMost, products, rowIn, sum } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
 import { biasRole, scoringOf, underRoot, valuesFor, vectorOf } from "../../../model/weight_arithmetic.js";
@@ -104,7 +105,18 @@ export function moved(part, { shape: [dModel, width], data }) {
   return Math.sqrt(squares);
 }
 
-const elementsOf = buildCardAndSteps(["dot", "distance", "bias", "scaled", "mask", "exp", "weight", "part", "moves"]);
+const elementsOf = buildCardAndSteps([
+  "dot",
+  "distance",
+  "bias",
+  "scaled",
+  "mask",
+  "exp",
+  "weight",
+  "zeroed",
+  "part",
+  "moves",
+]);
 /** What is added goes through a LayerNorm before it reaches the stream, except in a pre-norm model. @param {HeadTrace} trace @param {string} key */
 const movesKey = ({ model, attention }, key) =>
   ["pre", null].includes(normPlace(stackOf(model, attention))) ? key : `${key}_normed`;
@@ -124,6 +136,7 @@ export function draw(root, trace, state, actions) {
   drawDistance(parts.steps.distance, scoring, terms, query, key);
   drawBias(parts.steps.bias, trace.attention, terms);
   drawSoftmax(parts.steps, trace, terms);
+  drawZeroed(parts.steps.zeroed, trace, query, key);
   const { part, length } = drawEffect(parts, trace, state, valuesFor(scoring, query), terms, query, key);
   const lit = LIT[step] ?? ["exp", "weight"];
   drawWeightCard(parts.card, trace, state, { scoring, terms, query, key, part, length, lit });
@@ -274,6 +287,18 @@ function drawSoftmax(steps, trace, { scaled, reasons, exp, rowSum, weight, model
         : "inspector.exp";
   drawSentence(steps.exp, key, spread ? { n } : vars);
   drawSentence(steps.weight, "inspector.weight", { value: value(significant(own)) }, checkOf(own, model));
+}
+
+/** Of a row with cells hidden by hand: 0 after the softmax is not −∞ before it, until the row is divided by what is left. @param {Step} step @param {HeadTrace} trace @param {number} query @param {number} key */
+function drawZeroed(step, { detail }, query, key) {
+  const found = zeroAfter(rowIn(detail.scores, query), rowIn(detail.mask, query));
+  step.item.hidden = !found;
+  if (!found) return;
+  const { sum: left, renormalised } = found;
+  if (left === 0) return drawSentence(step, "inspector.zeroed_none", {});
+  const own = renormalised[key];
+  const words = { sum: value(number(left, 3)), value: value(significant(own)) };
+  drawSentence(step, "inspector.zeroed", words, checkOf(own, rowIn(detail.pattern, query)[key]));
 }
 
 /** a·v, its share of z, and how far it moves the stream. @param {Explained} parts @param {HeadTrace} trace @param {State} state @param {Matrix} values @param {Terms} terms @param {number} query @param {number} key */

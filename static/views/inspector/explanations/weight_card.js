@@ -1,19 +1,20 @@
 /** The arithmetic of one weight as a card: q and k, their products, the score, the softmax, and what the weight brings. */
 
+import { isDifference } from "../../../model/compare/runs.js";
 import { dividesProducts, normPlace, stackOf } from "../../../model/description.js";
 import { isOpenHeadOff } from "../../../model/edits.js";
 import { tokenName } from "../../../model/labels.js";
-import { zeroAfter } from "../../../model/mask_edits.js";
-import { products, rowIn } from "../../../model/matrix.js";
+import { products, rowIn, sum } from "../../../model/matrix.js";
 import { biasRole, underRoot } from "../../../model/weight_arithmetic.js";
 import { queryName } from "../../../model/written.js";
 import { h } from "../../../ui/dom.js";
 import { checkMark, number, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { math, mi, mo, sub, sup } from "../../../ui/mathml.js";
+import { math, mi, mo, sup } from "../../../ui/mathml.js";
 import { letterOf } from "../../formulas.js";
 import { reasonOf } from "../../query_key.js";
 import { drawCard, labelOf, nameIn, whereOf } from "../card.js";
+import { writesWords } from "../parts.js";
 
 /**
  * @import { Detail, HeadTrace } from "../../../data/model_trace.js"
@@ -27,29 +28,46 @@ import { drawCard, labelOf, nameIn, whereOf } from "../card.js";
  * @typedef {{scoring: Scoring, terms: Terms, query: number, key: number, part: number[], length: string|null,
  *   lit: string[]}} About  part: a·v; length: how far a·v·W_O moves the stream, null if W_O is not known; lit: the lines
  *   that the open step is about
+ * @typedef {{row: ArrayLike<number>, weight: number, changed: boolean, part: number[]|null}} Before  the same cell without the
+ *   edits: its row of weights, its weight, whether that is another, and its a·v, null if that is not known
  */
 
-/** @param {HTMLElement} root @param {HeadTrace} trace @param {State} state @param {About} about */
+/**
+ * The card has the same lines before and after an edit, each in its place: what changed is seen where it was.
+ * @param {HTMLElement} root @param {HeadTrace} trace @param {State} state @param {About} about
+ */
 export function drawWeightCard(root, trace, state, about) {
   const { query, key, terms, lit } = about;
-  const was = weightBefore(trace, about);
+  const before = beforeOf(trace, about);
+  const gap = isDifference(state) && before !== null;
   const names = { query: queryName(trace, query), key: nameIn(trace.keys.tokens, key) };
   const lines = [
     ...scoreLines(trace, about, names),
-    ...softmaxLines(trace, about),
-    ...zeroLines(trace, about),
-    ...effectLines(trace, state, about, names),
+    ...softmaxLines(trace, about, before, gap),
+    ...effectLines(trace, state, about, before, names),
   ];
   drawCard(
     root,
     {
       ...names,
       where: whereOf(trace.model, state),
-      value: significant(terms.model),
-      was: was === null ? null : significant(was),
+      value: gap ? signed(terms.model - before.weight) : weightText(terms.model),
+      was: before?.changed && !gap ? weightText(before.weight) : null,
     },
     lines.map((line) => ({ ...line, lit: lit.includes(line.name) })),
   );
+}
+
+/** As many digits for each weight; of one that they cannot tell from 0, its size. @param {number} weight */
+const weightText = (weight) => (weight > 0 && weight < 5e-5 ? significant(weight, 2) : number(weight, weight && 4));
+
+/** null: it is not here, or PADs have come, which makes it another cell. @param {HeadTrace} trace @param {About} about @returns {Before|null} */
+function beforeOf({ detail, detailBefore: was }, { scoring, terms, query, key }) {
+  if (!was?.pattern || was.pattern.data.length !== detail.pattern.data.length) return null;
+  const row = rowIn(was.pattern, query);
+  const weight = row[key];
+  const part = scoring.distance || !was.v ? null : Array.from(rowIn(was.v, key), (one) => weight * one);
+  return { row, weight, changed: weightText(weight) !== weightText(terms.model), part };
 }
 
 /** @typedef {{query: string, key: string}} Names */
@@ -84,8 +102,7 @@ function fitWords(trace, { query, key }) {
   if (!others.length) return "";
   const [rival] = others;
   const name = (/** @type {number} */ at) => h("b", { class: "k", translate: "no" }, nameIn(trace.keys.tokens, at));
-  const own = h("b", { class: "q", translate: "no" }, queryName(trace, query));
-  const words = { query: own, key: name(key), other: name(rival), score: number(row[rival], 2) };
+  const words = { key: name(key), other: name(rival), score: number(row[rival], 2) };
   return h("span", null, phrase(row[rival] > row[key] ? "card.fits_less" : "card.fits_best", words));
 }
 
@@ -133,15 +150,16 @@ function addedLines(trace, about) {
   return lines.filter((line) => line !== false);
 }
 
-/** + M, eˢ ÷ Σ, the weight. @param {HeadTrace} trace @param {About} about @returns {Line[]} */
-function softmaxLines(trace, about) {
-  const { detail } = trace;
-  const before = patternBefore(trace);
-  const { terms, query, key } = about;
+/** + M, eˢ ÷ Σ, the weight. @param {HeadTrace} trace @param {About} about @param {Before|null} before @param {boolean} gap  whether what changed is shown @returns {Line[]} */
+function softmaxLines({ detail }, { terms, query, key }, before, gap) {
   const { reasons, exp, rowSum, weight, model } = terms;
   const row = rowIn(detail.pattern, query);
   const spread = rowSum === 0 && model > 0; // as transformers does, where our models give zeros
   const own = spread ? 1 / row.length : weight;
+  const bars =
+    gap && before
+      ? { values: Array.from(row, (one, at) => one - before.row[at]), chosen: key }
+      : { values: row, chosen: key, was: before?.row };
   return [
     {
       name: "mask",
@@ -151,80 +169,80 @@ function softmaxLines(trace, about) {
     },
     {
       name: "exp",
-      label: math(sup(mi("e"), mi("s")), mo("÷"), mi("Σ")),
-      bars: { values: row, look: "signed", chosen: key, was: before ? rowIn(before, query) : undefined },
-      output: reasons || rowSum === 0 ? "0" : `${significant(exp, 4)} ÷ ${significant(rowSum, 4)}`,
+      label: ["e", h("sup", null, "s"), " ÷ Σ"],
+      bars: { ...bars, look: "signed" },
+      output: rowSum === 0 ? "0" : `${reasons ? 0 : significant(exp, 4)} ÷ ${significant(rowSum, 4)}`,
     },
     {
       name: "weight",
       label: t("card.weight"),
       share: model,
-      was: weightBefore(trace, about),
-      output: [significant(own), checkMark(own, model)],
+      was: before?.changed ? before.weight : null,
+      output: gap && before ? signed(model - before.weight) : [weightText(own), checkMark(own, model)],
     },
   ];
 }
 
-/** Of a row with hidden cells: 0 after the softmax is not −∞ before it, until the row is divided by what is left. @param {HeadTrace} trace @param {About} about @returns {Line[]} */
-function zeroLines({ detail }, { query, key }) {
-  const found = zeroAfter(rowIn(detail.scores, query), rowIn(detail.mask, query));
-  if (!found) return [];
-  const { weights, sum, renormalised } = found;
-  const after = { name: "zeroed", label: t("card.zero_after"), output: `Σ ${number(sum, 3)}` };
-  const bars = { values: weights, look: /** @type {const} */ ("signed"), chosen: key };
-  if (sum === 0) return [{ ...after, words: t("card.none_left") }];
-  const own = renormalised[key];
-  const again = [significant(own), checkMark(own, rowIn(detail.pattern, query)[key])];
-  const words = t("card.renormalised");
-  return [
-    { ...after, bars },
-    { name: "renormalised", label: `÷ ${number(sum, 3)}`, words, output: again },
-  ];
-}
-
-/** The weight without the edits, if it is here and differs. @param {HeadTrace} trace @param {About} about @returns {number|null} */
-function weightBefore(trace, { terms, query, key }) {
-  const was = patternBefore(trace);
-  const weight = was && rowIn(was, query)[key];
-  return weight === null || significant(weight) === significant(terms.model) ? null : weight;
-}
-
-/** The head's weights without the edits, of the same cells: null if they are not here, or PADs have come. @param {HeadTrace} trace */
-const patternBefore = ({ detail, detailBefore: before }) =>
-  before?.pattern && before.pattern.data.length === detail.pattern.data.length ? before.pattern : null;
-
-/** × v, and what W_O makes of it: of a head that is off, nothing. @param {HeadTrace} trace @param {State} state @param {About} about @param {Names} names @returns {Line[]} */
-function effectLines(trace, state, { scoring, part, length, terms, key }, names) {
-  const { model, attention } = trace;
-  const longest = Math.max(...part.map(Math.abs));
-  const most = longest * Math.max(1, 0.12 / (terms.model || 1)); // a small weight leaves small bars
-  const normed = !["pre", null].includes(normPlace(stackOf(model, attention)));
-  const moves = t(normed ? "card.moves_normed" : "card.moves", { query: names.query, value: length ?? "" });
-  const written = writtenIn(trace, key);
-  const v = { name: "part", label: scoring.distance ? "× (v + a)" : labelOf("× v", names.key, "v") };
-  const output = {
-    name: "moves",
-    label: math(sub(mi("W"), mi("O"))),
-    words: [written?.favours, h("span", null, moves)],
+/** × v, what W_O makes of it, and what that adds to a logit: of a head that is off, nothing. @param {HeadTrace} trace @param {State} state @param {About} about @param {Before|null} before @param {Names} names @returns {Line[]} */
+function effectLines(trace, state, about, before, names) {
+  const { scoring, part, length, terms, key } = about;
+  const none = terms.model === 0;
+  const off = isOpenHeadOff(state, trace);
+  const was = before?.changed ? (before.part ?? undefined) : undefined;
+  const longest = Math.max(...part.map(Math.abs), ...(was ?? []).map(Math.abs));
+  const most = longest * Math.max(1, 0.12 / (Math.max(terms.model, (was && before?.weight) || 0) || 1)); // a small weight leaves small bars
+  const v = {
+    name: "part",
+    label: scoring.distance ? "× (v + a)" : labelOf("× v", names.key, "v"),
+    bars: { values: part, look: /** @type {const} */ ("v"), most, was },
+    output: none ? "0" : "",
   };
-  const bars = { ...v, bars: { values: part, look: /** @type {const} */ ("v"), most } };
-  if (terms.model === 0) {
-    const nothing = { ...v, words: t("card.times_zero"), output: "0" };
-    return length === null ? [nothing] : [nothing, { ...output, words: t("card.nothing"), output: "0" }];
-  }
-  if (isOpenHeadOff(state, trace)) return [bars, { ...output, words: t("card.head_off"), output: "0" }];
-  return [bars, ...(length === null ? [] : [{ ...output, output: written?.adds ?? "" }])];
+  if (length === null) return [v];
+  const written = writtenIn(trace, key);
+  const nothing = (off && t("card.head_off")) || (none && t("card.times_zero"));
+  const output = { name: "moves", label: ["W", h("sub", null, "O")] };
+  if (!writesWords(state, trace.model) || (written === null && "writes" in trace.explained))
+    return [v, { ...output, words: nothing || movesWords(trace, about, names), output: nothing ? "0" : "" }];
+  return [v, { ...output, words: nothing || written?.favours || "" }, logitLine(trace, state, written, off)];
 }
 
-/** The tokens that the key favours, and what it adds to the logit of the answer; null: not known, or not yet. @param {HeadTrace} trace @param {number} key */
+/** ‖a·v·W_O‖ in words. @param {HeadTrace} trace @param {About} about @param {Names} names */
+function movesWords({ model, attention }, { length }, { query }) {
+  const normed = !["pre", null].includes(normPlace(stackOf(model, attention)));
+  return t(normed ? "card.moves_normed" : "card.moves", { query, value: length ?? "" });
+}
+
+/** What the cell adds to the logit of the answer, beside its head's sum. @param {HeadTrace} trace @param {State} state @param {ReturnType<typeof writtenIn>} written @param {boolean} off @returns {Line} */
+function logitLine({ explained }, state, written, off) {
+  const line = { name: "logit", label: t("card.logit") };
+  if (!written) return { ...line, words: "" };
+  const { answer, adds, head } = written;
+  const found = explained.writes_before;
+  const was = found && !found.refused && found.answer === answer.id ? found.logit[written.key] : null;
+  const now = off ? 0 : adds;
+  const token = h("b", { class: "k", translate: "no" }, answer.name);
+  const text = (/** @type {number} */ one) => signed(one, one && 2);
+  const struck =
+    was !== null && text(was) !== text(now) && h("s", { class: "card-was", title: t("card.was") }, text(was));
+  const output = isDifference(state) && was !== null ? text(now - was) : [struck, " ", text(now)];
+  return {
+    ...line,
+    words: h("span", null, phrase("card.logit_of", { token, head: text(off ? 0 : head) })),
+    output: h("span", { title: t("card.adds") }, output),
+  };
+}
+
+/** The tokens that the key favours, what it adds to the logit of the answer, and what all of its head adds; null: not known, or not yet. @param {HeadTrace} trace @param {number} key */
 function writtenIn({ explained }, key) {
   const found = explained?.writes;
   if (!found || found.refused) return null;
   const name = (/** @type {number} */ id) => tokenName(found.tokens[id]);
   const words = h("b", { translate: "no" }, found.favoured[key].map(name).join(" · "));
-  const adds = [h("span", { translate: "no" }, name(found.answer)), ` ${signed(found.logit[key], 2)}`];
   return {
+    key,
     favours: h("span", null, phrase("card.writes", { words })),
-    adds: h("span", { title: t("card.adds") }, adds),
+    answer: { id: found.answer, name: name(found.answer) },
+    adds: found.logit[key],
+    head: sum(found.logit),
   };
 }
