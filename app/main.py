@@ -104,7 +104,7 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
         work = JobQueue(settings.model_threads, settings.queue, settings.streams, app.state.metrics, budget)
         prefixes = Prefixes(settings.prefix_cache, app.state.metrics)
         coalescing = RequestCoalescing(there, work, AnswerCache(settings.answer_cache, app.state.metrics))
-        beginnings = Batching(work, generation.begin, kind="prompt")
+        beginnings = Batching(work, generation.begin, kind="beginning")
         steps = Batching(work, generation.steps)
         largest = WORKING * settings.upload_pixels
         decoding = MemoryBudget(largest, largest)

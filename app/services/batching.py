@@ -54,7 +54,9 @@ class Batching(Generic[Part, Result]):
     ) -> None:
         self.work, self.job, self.kind = work, job, kind
         self._waiting: defaultdict[Hashable, list[Waiting[Part, Result]]] = defaultdict(list)
-        self._turns: dict[Hashable, asyncio.Task[None]] = {}
+        self._next: set[Hashable] = set()
+        """The groups whose next batch waits for its turn."""
+        self._turns: set[asyncio.Task[None]] = set()
 
     async def run(self, part: Part, group: Hashable, wanted: Wanted | None = None) -> Result:
         """The result of one part, which waits for a batch of its group, however long the queue is.
@@ -64,9 +66,7 @@ class Batching(Generic[Part, Result]):
         """
         one = Waiting[Part, Result](part, asyncio.get_running_loop().create_future(), wanted)
         self._waiting[group].append(one)
-        if group not in self._turns:
-            # In an empty context: a batch belongs to no single request.
-            self._turns[group] = asyncio.create_task(self._take_turns(group), context=Context())
+        self._ask(group)
         try:
             return await one.result
         except asyncio.CancelledError:
@@ -75,66 +75,79 @@ class Batching(Generic[Part, Result]):
                     await one.over.wait()
             raise
 
-    async def _take_turns(self, group: Hashable) -> None:
-        """Runs batches until no part of the group waits. Parts that arrive meanwhile join the next one."""
-        try:
-            while self._waiting[group]:
-                await self._take_turn(group)
-        finally:
-            del self._turns[group]
-            for one in self._waiting.pop(group, ()):
-                one.result.cancel()
+    def _ask(self, group: Hashable) -> None:
+        """Asks for a turn for those of a group that wait, also while a batch runs: parts that arrive until it begins
+        join. Otherwise another job would run between two batches."""
+        if group in self._next:
+            return
+        self._next.add(group)
+        # In an empty context: a batch belongs to no single request.
+        turn = asyncio.create_task(self._take_turn(group), context=Context())
+        self._turns.add(turn)
+        turn.add_done_callback(self._turns.discard)
 
     async def _take_turn(self, group: Hashable) -> None:
-        taken: list[Waiting[Part, Result]] = []
+        taken: list[Waiting[Part, Result]] | None = None
 
         async def wanted() -> bool:
             """Called at the start of the batch, and from time to time while it runs."""
-            if not taken:
-                taken.extend(await self._first(group))
+            nonlocal taken
+            if taken is None:
+                taken = self._take(group)
+                taken = await connected(taken)
                 return bool(taken)
             for one in taken:
                 if await one.is_wanted():
                     return True
             return False
 
+        results: Sequence[Result | Exception]
         try:
             done = await self.work.run(
-                lambda: self.job([one.part for one in taken]),
+                lambda: self.job([one.part for one in taken or ()]),
                 kind=self.kind,
                 wanted=wanted,
                 patient=True,
-                more=lambda: EACH * len(taken),
+                more=lambda: EACH * len(taken or ()),
             )
             results = done.value
         except Gone:
-            results = [Gone()] * len(taken)
+            results = [Gone()] * len(taken or ())
         except Exception as error:
-            if not taken:  # the batch did not run: the server is stopping
-                taken = await self._first(group)
+            if taken is None:  # the batch did not run: the server is stopping
+                taken = await connected(self._take(group))
             results = [error] * len(taken)
         except asyncio.CancelledError:
-            for one in taken:
+            for one in self._take(group) if taken is None else taken:
                 one.result.cancel()
                 one.over.set()
             raise
-        for one, result in zip(taken, results, strict=True):
+        for one, result in zip(taken or (), results, strict=True):
             one.end(result)
 
-    async def _first(self, group: Hashable) -> list[Waiting[Part, Result]]:
-        """Takes the longest-waiting parts whose clients are still connected. If checking one fails, only that part gets
-        the error."""
-        there = [one for one in self._waiting[group] if not one.result.done()]
-        first, self._waiting[group] = there[:MOST], there[MOST:]
+    def _take(self, group: Hashable) -> list[Waiting[Part, Result]]:
+        """Takes the parts that have waited longest. Those left ask for the next turn."""
+        self._next.remove(group)
+        there = [one for one in self._waiting.pop(group) if not one.result.done()]
+        first, left = there[:MOST], there[MOST:]
+        if left:
+            self._waiting[group] = left
+            self._ask(group)
         for one in first:
             one.begun = True
-        staying = []
-        for one in first:
-            try:
-                if await one.is_wanted():
-                    staying.append(one)
-                else:
-                    one.end(Gone())
-            except Exception as error:
-                one.end(error)
-        return staying
+        return first
+
+
+async def connected(first: Sequence[Waiting[Part, Result]]) -> list[Waiting[Part, Result]]:
+    """The parts of a batch that begins whose clients are still connected. If checking one fails, only that part gets
+    the error."""
+    staying = []
+    for one in first:
+        try:
+            if await one.is_wanted():
+                staying.append(one)
+            else:
+                one.end(Gone())
+        except Exception as error:
+            one.end(error)
+    return staying

@@ -30,7 +30,8 @@ T = TypeVar("T")
 Wanted = Callable[[], Awaitable[bool]]
 """Returns whether any client still waits for an answer."""
 LANES: dict[Kind, Lane] = {
-    "trace": "asked", "explain": "asked", "prompt": "steps", "step": "steps", "search": "steps",
+    "beginning": "beginnings", "trace": "asked", "explain": "asked",
+    "prompt": "steps", "step": "steps", "search": "steps",
     "predictions": "expensive", "long": "expensive", "effects": "expensive", "timings": "expensive",
 }  # fmt: skip
 LONGEST_WAIT = 10

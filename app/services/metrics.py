@@ -13,10 +13,12 @@ from typing import Literal, get_args
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-Kind = Literal["trace", "predictions", "explain", "long", "effects", "timings", "prompt", "step", "search"]
+Kind = Literal[
+    "trace", "predictions", "explain", "long", "effects", "timings", "beginning", "prompt", "step", "search"
+]  # fmt: skip
 """The kinds of jobs: a trace; a trace with many predictions; an explanation, or weights; a long one (gradients, lens,
-swaps, heads, large rivers); a batch of measured effects; measured costs; the prompts of generations; a batch of their
-steps; a step of a beam search."""
+swaps, heads, large rivers); a batch of measured effects; measured costs; a batch of generations that begin; a long
+prompt; a batch of later steps; a step of a beam search."""
 
 Limit = Literal["head", "slow", "stalled", "crowded", "full"]
 """Why the server closed a connection: an oversized or invalid head, a slow request, an unread answer, to admit a new

@@ -1,4 +1,4 @@
-"""Job scheduler: three lanes, fairness between them, and no two short jobs at once. Does not run threads itself.
+"""Job scheduler: four lanes, fairness between them, and no two short jobs at once. Does not run threads itself.
 
 A job that waits for memory has not come here yet: `job_queue.py`.
 """
@@ -12,15 +12,18 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Literal
+from typing import Literal, get_args
 
 import anyio
 
-Lane = Literal["asked", "steps", "expensive"]
-"""`asked`: what a person waits for after typing or clicking. `steps`: prompts and steps of generations. `expensive`:
-long jobs."""
+Lane = Literal["beginnings", "asked", "steps", "expensive"]
+"""`beginnings`: first tokens of answers, a batch at a time. `asked`: what a person waits for after typing or clicking.
+`steps`: prompts and later steps of generations. `expensive`: long jobs."""
 
 CHEAP: tuple[Lane, Lane] = ("asked", "steps")
+YIELD = 0.1
+"""Seconds for which other jobs let beginnings go first. When a class steps at once, everybody's token comes before the
+details that the first of them ask for next."""
 PATIENCE = 0.25
 """Seconds after which an expensive job runs although cheap ones wait."""
 BETWEEN = 16
@@ -87,19 +90,21 @@ class Scheduler:
     """At most `threads` jobs at once; none starts within `alone` seconds of one that still runs, or longer if that one
     is a batch. Belongs to one event loop.
 
-    In each lane, clients take turns. The cheap lanes alternate: however many steps wait, every second turn goes to
-    `asked`. Expensive jobs leave one thread to the cheap ones if there are several. One that has waited for `PATIENCE`
-    goes before cheap ones, after `BETWEEN` of them, and only `threads` of them go before any one cheap job, counting
-    those that ran when it came. So nothing starves, and a cheap job waits for at most one expensive job per thread.
+    In each lane, clients take turns. `asked` and `steps` alternate: however many steps wait, every second turn goes to
+    `asked`. Beginnings go first; they alternate with a job that has waited for `YIELD`. Expensive jobs leave one thread
+    to the cheap ones if there are several. One that has waited for `PATIENCE` goes before cheap ones, after `BETWEEN`
+    of them, and only `threads` of them go before any one cheap job, counting those that ran when it came. So nothing
+    starves, and a cheap job waits for at most one expensive job per thread.
     """
 
     def __init__(self, threads: int, now: Callable[[], float] = monotonic, alone: float = ALONE) -> None:
         self.threads, self.now, self.alone = threads, now, alone
         self.running: list[Ticket] = []  # in the order of their start
         self._later: asyncio.TimerHandle | None = None
-        self.lanes: dict[Lane, WaitingJobs] = {lane: WaitingJobs() for lane in ("asked", "steps", "expensive")}
+        self.lanes: dict[Lane, WaitingJobs] = {lane: WaitingJobs() for lane in get_args(Lane)}
         self.expensive_running = self.expensive_begun = 0
         self.preferred: Lane = "asked"
+        self.begun_last = False  # the last cheap job was a beginning
         self.cheap_since = BETWEEN  # an expensive job overtook cheap ones
 
     @property
@@ -144,8 +149,9 @@ class Scheduler:
                 self.expensive_running, self.expensive_begun = self.expensive_running + 1, self.expensive_begun + 1
                 self.cheap_since = 0 if self._next_cheap() else self.cheap_since
             else:
-                self.preferred = CHEAP[1 - CHEAP.index(lane)]
                 self.cheap_since += 1
+                self.begun_last = lane == "beginnings"
+                self.preferred = self.preferred if self.begun_last else CHEAP[1 - CHEAP.index(lane)]
             ticket.called.set()
 
     def _wait(self, seconds: float) -> bool:
@@ -160,19 +166,23 @@ class Scheduler:
         cheap, expensive = self._next_cheap(), self.lanes["expensive"]
         if not expensive or self.expensive_running >= max(1, self.threads - 1):
             return cheap
-        return "expensive" if cheap is None or (self._is_due(expensive.oldest) and self._may_pass()) else cheap
+        return "expensive" if cheap is None or (self._waited("expensive") >= PATIENCE and self._may_pass()) else cheap
 
     def _next_cheap(self) -> Lane | None:
         other = CHEAP[1 - CHEAP.index(self.preferred)]
-        return next((lane for lane in (self.preferred, other) if self.lanes[lane]), None)
+        found = next((lane for lane in (self.preferred, other) if self.lanes[lane]), None)
+        if not self.lanes["beginnings"]:
+            return found
+        is_due = found is not None and self._waited(found) >= YIELD
+        return found if is_due and self.begun_last else "beginnings"
 
-    def _is_due(self, expensive: Ticket) -> bool:
-        return self.now() - expensive.came >= PATIENCE
+    def _waited(self, lane: Lane) -> float:
+        return self.now() - self.lanes[lane].oldest.came
 
     def _may_pass(self) -> bool:
         """Whether one more expensive job may overtake the cheap ones; the oldest job of a lane has been overtaken
         most."""
         if self.cheap_since < BETWEEN:
             return False
-        oldest = [self.lanes[lane].oldest for lane in CHEAP if self.lanes[lane]]
+        oldest = [self.lanes[lane].oldest for lane in ("beginnings", *CHEAP) if self.lanes[lane]]
         return all(self.expensive_begun - one.expensive_before < self.threads for one in oldest)

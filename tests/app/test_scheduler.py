@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import get_args
 
 import anyio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chumoku.app.services.scheduler import BETWEEN, CLIENT, PATIENCE, Lane, Scheduler
+from chumoku.app.services.scheduler import BETWEEN, CLIENT, PATIENCE, YIELD, Lane, Scheduler
 from tests.app.helpers import settled
 
 
@@ -56,9 +57,21 @@ async def test_steps_under_way_take_every_second_turn() -> None:
         assert now.began == ["step 0", "typed 0", "step 1", "typed 1", "step 2", "step 3"]
 
 
+async def test_beginnings_go_first_but_nobody_waits_for_them_for_long() -> None:
+    """A class that steps at once: all its tokens come before the details of the first of them."""
+    first: list[tuple[str, Lane]] = [(f"first {n}", "beginnings") for n in range(5)]
+    async with hall(1, ("running", "asked"), ("typed", "asked"), ("step", "steps"), *first) as now:
+        for _ in range(3):
+            await now.end(now.running[0])
+        now.time = YIELD
+        for _ in range(4):
+            await now.end(now.running[0])
+        assert now.began == ["running", "first 0", "first 1", "first 2", "step", "first 3", "typed", "first 4"]
+
+
 async def test_clients_take_turns_in_each_lane() -> None:
     """The hundred jobs of one delay another's by one; the jobs of each are first come, first served."""
-    for lane in ("asked", "steps", "expensive"):
+    for lane in get_args(Lane):
         now = Hall(1)
         async with anyio.create_task_group() as group:
             for client, n in (*(("many", n) for n in range(100)), ("one", 0), ("one", 1), ("other", 0)):
@@ -156,7 +169,7 @@ async def test_cancelling_a_waiting_job_leaves_its_place() -> None:
     assert turns.free == 1
 
 
-LANES = st.sampled_from(["asked", "steps", "expensive"])
+LANES = st.sampled_from(get_args(Lane))
 
 
 @settings(max_examples=60, deadline=None)
