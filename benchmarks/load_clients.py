@@ -36,6 +36,7 @@ class Client:
         503, as the page does."""
         content = json.dumps(body).encode()
         head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
+        head += "Accept-Encoding: gzip\r\n"  # as browsers do
         head += f"X-Session-Id: {os.getpid()}-{id(self)}\r\n"  # as the page has one
         request = f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content
         began = time.perf_counter()
