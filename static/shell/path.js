@@ -50,7 +50,7 @@ export function crumbsOf(state, model) {
   ]);
 }
 
-/** The longest path that leads to a head: "Model › Layer 5 › Head 7". @param {State} state @param {Model} model */
+/** The longest path that leads to a head: "Model › Layer 5 › Head 5·7". @param {State} state @param {Model} model */
 export function deepestOf(state, model) {
   const paths = attentionsOf(model).map(({ id, n_layer: layers, n_head: heads }) => {
     const place = { ...state, view: "attention", attention: id, layer: layers - 1, head: heads - 1 };
@@ -78,11 +78,11 @@ export function lackedPlace(asked, shown, model) {
   return places.asked === places.used ? null : places;
 }
 
-/** "Head 5"; in a stack with two attentions, "Cross head 5". @param {Model} model @param {Attention} open @param {State} state */
-function headText(model, { stack, queries, keys, n_head: heads }, { head: n }) {
+/** "Head 5·7"; in a stack with two attentions, "Cross head 5·7". @param {Model} model @param {Attention} open @param {State} state */
+function headText(model, { stack, queries, keys, n_head: heads }, { layer, head: n }) {
   if (heads === 1) return t("place.head");
   const one = attentionsOf(model).filter((other) => other.stack === stack).length === 1;
-  return t(one ? "place.head_of" : queries === keys ? "place.head_self" : "place.head_cross", { n });
+  return t(one ? "place.head_of" : queries === keys ? "place.head_self" : "place.head_cross", { layer, n });
 }
 
 /** "Layer 2"; of a model with two stacks, "Decoder 2". @param {Model} model @param {string} stack @param {string|number} n */

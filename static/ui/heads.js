@@ -70,7 +70,7 @@ function columnOf(model, { attention = null, layer, head }) {
   return { of: "_group", vars: { layer, first: head * one.d_head, last: (head + 1) * one.d_head - 1 } };
 }
 
-/** "Layer 4 · Head 7", "Cross-attention · Layer 1 · Head 2", "Layer 4 · Features 0–31". @param {any} model @param {Head} head */
+/** "Head 4·7", "Cross-attention · Head 1·2", "Layer 4 · Features 0–31". @param {any} model @param {Head} head */
 export function headTitle(model, head) {
   const { of, vars } = columnOf(model, head);
   return joined([attentionName(model, head.attention), t(`matrix.title${of}`, vars)], " · ");
@@ -80,7 +80,7 @@ export function headTitle(model, head) {
 export const ffnTitle = (model, stack, layer) =>
   t(stacksOf(model).length > 1 ? `ffn.title.${stack}` : "ffn.title", { layer });
 
-/** "layer 4, head 7", in a sentence. @param {any} model @param {Head} head */
+/** "head 4·7", in a sentence. @param {any} model @param {Head} head */
 export function headWords(model, head) {
   const { of, vars } = columnOf(model, head);
   return joined([attentionWords(model, head.attention), t(`heads.cell${of}`, vars)], t("compare.comma"));
@@ -98,10 +98,10 @@ export function headLabel(model, head) {
   return words[0].toUpperCase() + words.slice(1);
 }
 
-/** "4 · 7", in a table. @param {any} model @param {Head} head */
+/** "4·7", in a table. @param {any} model @param {Head} head */
 export function headShort(model, { attention = null, layer, head }) {
   const several = attentionsOf(model).length > 1;
-  return joined([several ? t(`attention.short.${attentionOf(model, attention).id}`) : null, `${layer} · ${head}`], " ");
+  return joined([several ? t(`attention.short.${attentionOf(model, attention).id}`) : null, `${layer}·${head}`], " ");
 }
 
 /** For the name of a file: ["cross", "layer1", "head2"]. @param {any} model @param {Head} head */

@@ -60,7 +60,7 @@ def test_numbers_and_tokens_are_text(trace: chumoku.Trace, tmp_path: Path) -> No
     assert found[: 2 * len(labels) + 1] == [*labels, *labels, *found[2 * len(labels) : 2 * len(labels) + 1]]
     numbers = [one for one in found if re.fullmatch(r"\.\d\d|1\.00", one)]
     assert numbers == written(weights(trace)[HEAD])
-    assert "stories-gpt · Layer 5 · Head 5 · attention weights" in " ".join(found)
+    assert "stories-gpt · Head 5·5 · attention weights" in " ".join(found)
 
 
 def test_cells_have_the_colours_of_the_page_and_forbidden_ones_are_hatched(

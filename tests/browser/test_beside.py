@@ -24,7 +24,7 @@ def test_two_models_show_the_same_token_and_each_its_own_head(page: "Page", tmp_
     page.wait_for_selector('.second[data-state="ready"]')
     first, second = page.locator("body > main"), page.locator(".second")
     assert second.get_by_test_id("head").count() == 4 * 4
-    expect(second.locator(".opened h1")).to_contain_text("Layer 3 · Head 3")
+    expect(second.locator(".opened h1")).to_contain_text("Head 3·3")
 
     for half, captioned in ((first, True), (second, False)):  # the caption names the first page's model
         with page.expect_download() as download:
@@ -34,8 +34,8 @@ def test_two_models_show_the_same_token_and_each_its_own_head(page: "Page", tmp_
 
     second.get_by_test_id("all-heads").click()
     second.get_by_test_id("head").first.click()
-    expect(second.locator(".opened h1")).to_contain_text("Layer 0 · Head 0")
-    expect(first.locator(".opened h1")).to_contain_text("Layer 5 · Head 7")
+    expect(second.locator(".opened h1")).to_contain_text("Head 0·0")
+    expect(first.locator(".opened h1")).to_contain_text("Head 5·7")
     page.locator("body > .sentence .tok").nth(1).click()  # " cat": 2 after [CLS]
     expect(second.locator(".opened [data-testid=readout]")).to_contain_text("query cat,")
     assert second.get_by_test_id("effective").count() == 4 + 1
@@ -50,7 +50,7 @@ def test_two_models_show_the_same_token_and_each_its_own_head(page: "Page", tmp_
 
     page.reload()
     page.wait_for_selector('.second[data-state="ready"]')
-    expect(page.locator(".second .opened h1")).to_contain_text("Layer 0 · Head 0")
+    expect(page.locator(".second .opened h1")).to_contain_text("Head 0·0")
     open_tools(page)
     page.get_by_test_id("beside").select_option("")
     expect(page.locator(".second main, .second .main")).to_be_hidden()

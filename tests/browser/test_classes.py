@@ -83,7 +83,7 @@ def test_a_row_of_every_head_opens_it_at_cls(page: "Page", model: checkpoint.Che
     page.locator(f'[data-testid=cls-row][data-layer="{layer}"][data-head="{head}"]').click()
     page.wait_for_url(re.compile(f"layer={layer}"))
     assert "query=0" in page.url
-    page.locator("[data-testid=cls-open]", has_text=f"layer {layer}, head {head}").wait_for()
+    page.locator("[data-testid=cls-open]", has_text=f"head {layer}·{head}").wait_for()
     assert f"{rows[layer, head].max().item():#.4g}" in page.get_by_test_id("cls-open").inner_text()
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.dataset.head") == "1"

@@ -246,7 +246,7 @@ def test_the_walk_is_walked(page: "Page", cases: dict[str, Case]) -> None:
     page.locator('[data-testid="head"][data-attention="cross"][data-layer="0"][data-head="3"]').click()
     page.wait_for_selector('[data-step="cross_attn.softmax"][aria-current="step"]')
     assert page.locator('[data-station="computation"] [data-testid="opened-title"]').inner_text() == (
-        "Cross-attention · Layer 0 · Head 3"
+        "Cross-attention · Head 0·3"
     )
 
 

@@ -198,7 +198,7 @@ def test_table_has_the_numbers_of_the_tensor(page: "Page") -> None:
         TEXT,
     )
     n = len(table["rows"])
-    assert "Layer 2, head 1" in table["caption"]
+    assert "Head 2·1" in table["caption"]
     assert table["rows"] == table["columns"]
     assert table["rows"][0] == "The 0"
     for query in range(n):
@@ -249,9 +249,7 @@ def test_an_open_table_follows(page: "Page") -> None:
     before = table_of(page)
     all_heads(page)
     page.locator("[data-testid=head][data-layer='3'][data-head='2']").click()
-    page.wait_for_function(
-        "() => document.querySelector('.matrix-table caption').textContent.includes('Layer 3, head 2')"
-    )
+    page.wait_for_function("() => document.querySelector('.matrix-table caption').textContent.includes('Head 3·2')")
     cells = page.locator(".matrix-table tbody tr").last.locator("td").all_text_contents()
     assert cells != before["cells"][-1]
 

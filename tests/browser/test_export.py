@@ -209,7 +209,7 @@ def test_png_and_svg(page: "Page", tmp_path: Path, state: dict[str, str]) -> Non
     assert not [node for node in root.iter() if "script" in node.tag or {"onerror", "onload"} & node.attrib.keys()]
     if state == MASKED:
         assert svg.count('stroke-width="1.2"') == 1, "the hatching is in it"
-        assert "Layer 2 · Head 5" in svg
+        assert "Head 2·5" in svg
     if state.get("view") == "prediction":
         page.keyboard.press("Escape")
         with page.expect_download() as download:
@@ -298,7 +298,7 @@ def test_the_matrices_of_the_walk_are_saved(page: "Page", traced: "Trace", tmp_p
     download.value.save_as(tmp_path / "svg")
     drawn = ElementTree.parse(tmp_path / "svg").getroot()
     texts = [node.text for node in drawn.iter(SVG + "text")]
-    assert "Layer 2 · Head 5 · Q_5 × K_5ᵀ = Q_5K_5ᵀ" in texts
+    assert "Head 2·5 · Q_5 × K_5ᵀ = Q_5K_5ᵀ" in texts
     assert {"Q_5", "× K_5ᵀ", "= Q_5K_5ᵀ"} <= set(texts)
     sizes = [(len(q), q.shape[1]), (k.shape[1], len(k)), (len(q), len(k))]
     cells = [sum(node.get("class") == "cell" for node in one.iter()) for one in pictures(drawn)]
@@ -589,7 +589,7 @@ def test_a_file_is_read_only(page: "Page", file: Path) -> None:
     all_heads(page)
     page.locator('[data-testid="head"][data-layer="4"][data-head="1"]').click()
     settled(page)
-    assert page.locator('[data-testid="opened-title"]').first.inner_text() == "Layer 4 · Head 1"
+    assert page.locator('[data-testid="opened-title"]').first.inner_text() == "Head 4·1"
     assert page.evaluate("document.body.dataset.traced") == before
     assert [url for url in asked if "/api/" in url] == []
     page.go_back()

@@ -169,11 +169,11 @@ def test_arrow_keys_go_through_all_groups_of_heads(page: "Page", translator: che
     page.locator("canvas.on").focus()
     page.keyboard.press("ArrowDown")
     settled(page)
-    assert opened(page) == "Decoder self-attention · Layer 0 · Head 0"
+    assert opened(page) == "Decoder self-attention · Head 0·0"
     for _ in range(last + 1):
         page.keyboard.press("ArrowDown")
     settled(page)
-    assert opened(page) == "Cross-attention · Layer 0 · Head 0"
+    assert opened(page) == "Cross-attention · Head 0·0"
     page.wait_for_function("() => !new URL(location).searchParams.has('attention')")  # the model's last one
 
 
@@ -430,7 +430,7 @@ def test_a_saved_translation_opens_again(page: "Page", translator: checkpoint.Ch
     page.get_by_test_id("all-heads").click()
     page.locator('canvas[data-attention="encoder"]').first.click()
     settled(page)
-    assert opened(page) == "Encoder self-attention · Layer 0 · Head 0"
+    assert opened(page) == "Encoder self-attention · Head 0·0"
 
 
 def test_cards_are_for_models_that_are_here(page: "Page") -> None:

@@ -213,7 +213,7 @@ def test_a_long_text_has_pooled_pictures_and_its_opened_heads_are_exact(
     is_exact(1, 2)
     all_heads(page)
     page.locator('[data-testid="head"][data-layer="0"][data-head="1"]').click()
-    expect(page.get_by_role("heading", name="Layer 0 · Head 1")).to_be_visible()
+    expect(page.get_by_role("heading", name="Head 0·1")).to_be_visible()
     whole(page)
     is_exact(0, 1)
     page.get_by_test_id("crumb-model").click()  # in the whole model the heads are below the river
@@ -222,7 +222,7 @@ def test_a_long_text_has_pooled_pictures_and_its_opened_heads_are_exact(
     page.get_by_test_id("river").hover(position=page.evaluate(SQUARE, [1, 0]))
     most = 100 * weights(1, 0)[-1].max()
     said = page.get_by_test_id("river-tip")
-    expect(said).to_contain_text("Layer 1, head 0: ")
+    expect(said).to_contain_text("Head 1·0: ")
     expect(said).to_contain_text(f"{most:.{0 if most >= 9.5 else 1}f} %")
 
 

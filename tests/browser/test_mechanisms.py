@@ -86,7 +86,7 @@ def test_a_link_reproduces_the_picture(page: "Page") -> None:
     assert before
     page.reload()
     expect(said).to_have_text(before)
-    expect(page.get_by_test_id("opened-title")).to_have_text("Layer 1 · Head 1")
+    expect(page.get_by_test_id("opened-title")).to_have_text("Head 1·1")
 
 
 @pytest.mark.parametrize("model", STATIONS)

@@ -114,12 +114,12 @@ def test_an_open_head_explains_a_cell_and_opens_another(opened: Open, trace: chu
     assert page.evaluate("matchMedia('(prefers-reduced-motion: no-preference)').matches")
     drawn(page)
     weight = float(trace["layers.5.attn.pattern"][5, 9, 4])
-    expect(page.get_by_test_id("opened-title")).to_have_text("Layer 5 · Head 5")
+    expect(page.get_by_test_id("opened-title")).to_have_text("Head 5·5")
     expect(page.locator(".readout").first).to_contain_text(f"{weight:.4f}")
     expect(page.locator(".inspector")).to_contain_text(f"the model’s own value: {weight:.4f} ✓")
     all_heads(page)
     page.locator('[data-testid="head"][data-layer="3"][data-head="2"]').click()
-    expect(page.get_by_test_id("opened-title")).to_have_text("Layer 3 · Head 2")
+    expect(page.get_by_test_id("opened-title")).to_have_text("Head 3·2")
     drawn(page)
     expect(page.get_by_test_id("compare-difference")).to_be_hidden()  # it would need another run
 
@@ -128,7 +128,7 @@ def test_an_open_head_explains_a_cell_and_opens_another(opened: Open, trace: chu
 def test_each_view_is_drawn(opened: Open, trace: chumoku.Trace, view: str, tmp_path: Path) -> None:
     page = opened(saved(chumoku.show(trace, view, layer=2, head=1), tmp_path))
     drawn(page)
-    expect(page.locator(".opened")).to_contain_text("Head 1")
+    expect(page.locator(".opened")).to_contain_text("Head 2·1")
     assert page.locator(".panel-error").count() == 0
 
 

@@ -260,7 +260,7 @@ def test_a_link_to_a_model_that_is_not_here(page: "Page") -> None:
 def test_a_link_to_a_place_that_the_model_lacks_says_what_it_shows(page: "Page") -> None:
     show(page, "model=stories-gpt&view=rotation&layer=9&head=3&text=" + TEXT)
     banner = page.get_by_test_id("banner")
-    said = "stories-gpt has no Layer 9 › Head 3 › rotation. Showing Layer 5 › Head 3 › attention instead."
+    said = "stories-gpt has no Layer 9 › Head 9·3 › rotation. Showing Layer 5 › Head 5·3 › attention instead."
     expect(banner).to_have_text(said)
     page.get_by_test_id("token").nth(1).click()
     expect(banner).to_be_hidden()
@@ -560,7 +560,7 @@ def test_japanese_page_keeps_the_state_and_is_remembered(page: "Page") -> None:
     ready(page)
     assert page.locator("#heads-title").inner_text().startswith("ヘッド")
     assert page.get_by_test_id("sentence").input_value() == TEXT
-    assert page.locator("[data-testid=head].on").get_attribute("title") == "第 2 層、ヘッド 3"
+    assert page.locator("[data-testid=head].on").get_attribute("title") == "ヘッド 2·3"
     page.goto("/")
     assert page.locator("html").get_attribute("lang") == "ja"
 

@@ -237,7 +237,7 @@ def test_the_rows_of_a_matrix_of_fourteen_tokens(
 def test_escape_leads_up(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=LAPTOP)
     opened(page, "attention", layer=5, head=5, drawer="generation", **{"river.shown": "on"})
-    assert [one.inner_text() for one in page.locator(".crumbs > :not(.sep)").all()] == ["Model", "Layer 5", "Head 5"]
+    assert [one.inner_text() for one in page.locator(".crumbs > :not(.sep)").all()] == ["Model", "Layer 5", "Head 5·5"]
     page.locator("body").press("Escape")
     expect(page.locator("[data-panel=generation]")).to_be_hidden()
     page.locator("body").press("Escape")
@@ -368,7 +368,7 @@ def test_a_researcher_walks_from_the_question_to_a_saved_figure(
     expect(page.get_by_test_id("rank-progress")).to_be_hidden()
     layer, head = (int(rows.first.get_attribute(f"data-{name}") or 0) for name in ("layer", "head"))
     rows.first.click()
-    expect(page.locator(".crumbs")).to_contain_text(f"Head {head}")
+    expect(page.locator(".crumbs")).to_contain_text(f"Head {layer}·{head}")
     say = page.locator(".say").first
     say.get_by_role("button", name="Hide car in this head").click()
     expect(say).to_contain_text("car falls from")
@@ -433,12 +433,12 @@ def test_the_head_that_the_answer_needs_most_is_found(open_page: "Callable[..., 
     expect(rows.first).to_contain_text(re.compile(f"Without head {name}, car falls from"))
     assert float(rows.first.get_attribute("data-delta") or 0) == pytest.approx(most.delta, abs=1e-4)
     rows.first.click()
-    expect(page.locator(".crumbs")).to_contain_text(f"Head {most.part.head}")
+    expect(page.locator(".crumbs")).to_contain_text(f"Head {most.part.layer}·{most.part.head}")
     rank = page.locator("[data-panel=rank]")
     rank.locator("[data-matrix=rank-delta]").press("Home")
     expect(page.get_by_test_id("rank-open")).to_have_text(f"Open head {most.part.layer}·0")
     rank.locator("[data-matrix=rank-delta]").press("Enter")
-    expect(page.locator(".crumbs")).to_contain_text("Head 0")
+    expect(page.locator(".crumbs")).to_contain_text("Head 5·0")
     assert len(asked) == 1
     page.get_by_test_id("rank-row-off").first.click()
     expect(page.locator(f"[data-testid=rank-row-off][aria-label='Switch off head {name}']")).to_have_count(0)
@@ -469,7 +469,7 @@ def test_every_head_carries_its_effect_once_a_reader_asks(open_page: "Callable[.
     assert all(shown == true for shown, true in sure)
     expect(page.locator(".heads-row .cell canvas").nth(45)).to_have_attribute("title", re.compile(r"off: ln p −0\.05"))
     page.locator(".heads-row [role=row].open canvas").first.click()
-    expect(page.get_by_test_id("opened-title")).to_have_text("Layer 5 · Head 0")
+    expect(page.get_by_test_id("opened-title")).to_have_text("Head 5·0")
     page.wait_for_selector('body[data-state="ready"]')
     assert len(asked) == 1
 

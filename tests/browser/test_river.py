@@ -742,12 +742,12 @@ def test_a_head_is_shown_while_the_pointer_rests_on_it(page: "Page") -> None:
     )
     page.mouse.move(*square_of(page, {"layer": 5, "head": 5}))
     said = page.get_by_test_id("river-tip")
-    expect(said).to_contain_text("Layer 5, head 5: red₂ attends most to car (")
+    expect(said).to_contain_text("Head 5·5: red₂ attends most to car (")
     between = [int(number) for number in re.findall(r"\d+", said.inner_text().partition("car (")[2])]
     assert between[0] - 0.5 <= 100 * weight <= between[-1] + 0.5, "the picture has 256 shades"
     page.mouse.down()
     page.mouse.up()  # opens it: nothing of the tip stays
-    expect(page.get_by_role("heading", name="Layer 5 · Head 5")).to_be_visible()
+    expect(page.get_by_role("heading", name="Head 5·5")).to_be_visible()
     expect(page.get_by_test_id("river-says")).to_contain_text("Head 5·5: red₂ attends to car")
     expect(said).to_be_hidden()
 

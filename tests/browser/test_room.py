@@ -186,7 +186,7 @@ def test_a_question_is_read_in_the_pupils_language_and_the_model_answers_it(ente
         expect(pupil.get_by_test_id("room-card")).to_be_hidden()
         return right, says
 
-    assert put("which token does") == "第 3 層、ヘッド 4：red 9 がいちばん見ているトークンはどれでしょう。"
+    assert put("which token does") == "ヘッド 3·4：red 9 がいちばん見ているトークンはどれでしょう。"
     assert answer()[0] == "car 4 ✓"
     asked = put("With or without the causal mask?")
     shares = [share(teacher, causal) for causal in (True, False)]
@@ -229,7 +229,7 @@ def follow(teacher: "Page", pupils: list["Page"]) -> None:
     teacher.get_by_test_id("all-heads").click()
     teacher.get_by_test_id("head").nth(5 * 8 + 2).click()
     for pupil in pupils:
-        expect(pupil.locator(".opened h1")).to_contain_text("Layer 5 · Head 2")
+        expect(pupil.locator(".opened h1")).to_contain_text("Head 5·2")
         assert "room" not in pupil.url
     assert "room" not in teacher.url
     drawn(pupils[1])
@@ -245,7 +245,7 @@ def explore(teacher: "Page", pupils: list["Page"]) -> None:
     expect(people).to_have_text("4 here · 1 exploring")
     teacher.get_by_test_id("room-recall").click()
     expect(first.get_by_test_id("room-status")).to_have_text("You are following the teacher.")
-    expect(first.locator(".opened h1")).to_contain_text("Layer 5 · Head 2")
+    expect(first.locator(".opened h1")).to_contain_text("Head 5·2")
 
 
 def vote(teacher: "Page", pupils: list["Page"]) -> None:
