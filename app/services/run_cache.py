@@ -15,13 +15,15 @@ from threading import Lock
 
 from chumoku.app.services.metrics import Metrics
 from chumoku.app.services.prefixes import TensorMemory
+from chumoku.model.attribution.logit_attribution import norm_taps
 from chumoku.model.run import Run
 from chumoku.model.taps import is_keeping
 from chumoku.model.trace import Masks, Padding, Trace
 from chumoku.model.traceable import Delegating, TraceableModel
 
 USUAL = ("q", "k", "v", "scores", "mask", "pattern")
-"""The roles that a page requests next: the overview, one head of one layer, and all patterns for the heads' scores."""
+"""The roles that a page requests next: the overview, one head of one layer, and all patterns for the heads' scores.
+With the logits and what the norms on the way read, they also give what a head writes."""
 MANY = 96
 """Longer texts are not cached: the tensors grow with the square of their length."""
 SHARE = 8
@@ -117,7 +119,10 @@ class CachingModel(Delegating):
             for role in one.roles
             if role in {*USUAL, one.overview}
         ]
-        return [tap for role in roles for tap in role.taps]
+        taps = [tap for role in roles for tap in role.taps]
+        if self.checkpoint is None:
+            return taps
+        return [*taps, self.description.logits.tap, *norm_taps(self.description, {})]
 
 
 def size(traced: Trace) -> int:

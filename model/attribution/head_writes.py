@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Unpack, cast
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -16,7 +15,6 @@ from chumoku.model.attribution.walk_back import WalkBack, favoured, subtracted, 
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import AttentionSublayer, Stack
 from chumoku.model.explain.anatomy import (
-    Options,
     check_answer,
     parameter,
     pick_row,
@@ -27,7 +25,6 @@ from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.mechanisms.mixer import SeparatesKeys
 from chumoku.model.run import Run
 from chumoku.model.sampling import most_likely
-from chumoku.model.trace import trace
 from chumoku.model.traceable import TraceableModel
 
 
@@ -47,8 +44,8 @@ class HeadWrites:
 
 @torch.inference_mode()
 def head_writes(
-    checkpoint: Checkpoint,
-    ids: Sequence[int],
+    traceable: TraceableModel,
+    run: Run,
     answer: int | None,
     *,
     attention: str,
@@ -56,29 +53,30 @@ def head_writes(
     head: int,
     row: int | None = None,
     k: int = 3,
-    **options: Unpack[Options],
 ) -> HeadWrites:
-    """`answer` None: the model's own first choice. Raises what `trace` raises, and `ValueError` for an attention that
-    writes to no logit, or whose weights differ by feature."""
-    description = checkpoint.description
+    """`answer` None: the model's own first choice. Raises what `trace` raises, and `ValueError` for a model that is not
+    made of our modules, and for an attention that writes to no logit, or whose weights differ by feature."""
+    description, checkpoint = traceable.description, traceable.checkpoint
+    if checkpoint is None:
+        raise ValueError("the model is not made of our modules")
     about, stack = description.attention(attention), description.readout
     if about.stack != stack.id or "pattern" not in about.contribution_roles:
         raise ValueError(f"what a key of {attention} writes cannot be read as logits")
     if answer is not None:
         check_answer(checkpoint, answer)
-    inputs = norm_taps(description, options.get("edit") or {})
+    inputs = norm_taps(description, run.edit)
     roles = {role: about.tap(role, layer) for role in about.contribution_roles if role in about.roles}
-    run = trace(checkpoint, ids, [description.logits.tap, *inputs, *roles.values()], **options)
-    row = pick_row(rows_of(description, run), row)
-    of = {role: run.tensors[tap].double() for role, tap in roles.items()}
+    found = traceable.trace(run, list(dict.fromkeys([description.logits.tap, *inputs, *roles.values()])))
+    row = pick_row(rows_of(description, found), row)
+    of = {role: found.tensors[tap].double() for role, tap in roles.items()}
     for role in set(about.contribution_roles) - set(roles):
         of[role] = parameter(checkpoint.model, about.parameters[role][layer]).double().cpu()
     weights, values = cast(SeparatesKeys, MECHANISMS[about.kind]).key_contributions(of)
     written = values[head] if values.dim() == 3 else values[head, row]  # key d_model, before the weight
-    at_row = {tap: run.tensors[tap][row].double() for tap in inputs}
+    at_row = {tap: found.tensors[tap][row].double() for tap in inputs}
     w_u, answers = unembedding(checkpoint)[0], weights_of(checkpoint)
     if answer is None:
-        logits = run.tensors[description.logits.tap]
+        logits = found.tensors[description.logits.tap]
         answer = most_likely(logits if description.classes else logits[row], answers.never)
     w_answer = w_u[answer].double().cpu()
     read = WalkBack(answers, at_row, w_u, w_answer).as_read(written, sublayer(stack, attention, layer))  # key d_model

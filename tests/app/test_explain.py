@@ -29,6 +29,7 @@ from chumoku.model.explain.residual import streams
 from chumoku.model.explain.swaps import swap_tokens
 from chumoku.model.explain.units import units
 from chumoku.model.masks import EDITED
+from chumoku.model.run import Run
 from chumoku.model.run import Run as ModelRun
 from chumoku.model.trace import Masks, Padding
 from chumoku.model.traceable import ZooModel
@@ -133,7 +134,7 @@ async def test_the_units_of_an_ffn_term(client: AsyncClient, loaded: Library, na
 async def test_what_a_head_writes(client: AsyncClient, loaded: Library, name: str) -> None:
     checkpoint, ids, options = run_of(loaded, name)
     attention = checkpoint.description.attentions[-1].id
-    found = head_writes(checkpoint, ids, 1, attention=attention, layer=1, head=0, row=0, k=2, **options)
+    found = head_writes(ZooModel(checkpoint), Run(ids, **options), 1, attention=attention, layer=1, head=0, row=0, k=2)
     where = {"attention": attention, "layer": 1, "head": 0, "row": 0, "k": 2}
     answer = await ask(client, "writes", model=name, text=TEXTS[name], answer=1, **where)
     agree(answer, asdict(found))

@@ -10,10 +10,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chumoku.app.api.explain.requests import HeadsRequest
+from chumoku.app.api.explain.requests import HeadsRequest, WritesRequest
 from chumoku.app.api.requests import TraceRequest
 from chumoku.app.services import tracing
-from chumoku.app.services.explain import layers
+from chumoku.app.services.explain import answers, layers
 from chumoku.app.services.library import Entry, Library
 from chumoku.app.services.plan import plan_run
 from chumoku.app.services.run_cache import CachingModel, RunCache
@@ -59,15 +59,17 @@ def test_a_kept_run_has_the_same_numbers(ids: list[int], use: Masks, pad: Paddin
         assert list(told.tensors) == list(expected.tensors)
         assert told.dims == expected.dims
         assert all(told.tensors[name].equal(x) for name, x in expected.tensors.items())
-    assert real.passes == 3
+    assert real.passes == 2
 
 
-def test_an_overview_brings_its_heads_and_their_labels(counted: Counted) -> None:
-    """What the page asks for one sentence: the overview and the prediction, an open head, the labels."""
+def test_an_overview_brings_its_heads_their_labels_and_what_they_write(counted: Counted) -> None:
+    """What the page asks for one sentence: the overview and the prediction, an open head, what it writes, labels."""
     traceable = RunCache(2**24).over(counted)
     run: dict[str, Any] = {"model": "gpt", "text": "attend"}
     for want in ({"want": PATTERNS, "predict": {"n": 3}}, {"want": HEAD, "heads": [1]}):
         tracing.answer(traceable, TraceRequest.model_validate(run | want), 1000)
+    wrote = WritesRequest.model_validate(run | {"attention": "self", "layer": 1, "head": 0})
+    assert answers.writes(plan_run(traceable, wrote, 1000), wrote)["logit"]
     plan = plan_run(traceable, HeadsRequest.model_validate(run), 1000)
     assert layers.heads(plan, HeadsRequest.model_validate(run))["heads"]
     assert counted.passes == 1

@@ -89,8 +89,7 @@ def writes(plan: RunPlan, request: WritesRequest) -> Json:
     check_index("head", head, attention.n_head, "head")
     with refusing("unsupported", "Ask about an attention of the stack that predicts.", where="attention"):
         found = head_writes(
-            plan.checkpoint, plan.run.ids, answer, attention=attention.id, layer=layer, head=head, row=row,
-            k=request.k, **plan.options,
+            plan.traceable, plan.run, answer, attention=attention.id, layer=layer, head=head, row=row, k=request.k
         )  # fmt: skip
     return plain(found) | answers(plan.traceable, [found.answer, *found.favoured.flatten().tolist()])
 

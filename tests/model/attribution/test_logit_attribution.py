@@ -217,15 +217,15 @@ def test_what_the_keys_of_a_head_add_to_a_logit_sums_to_the_heads_term(family: s
         assert term.attention is not None
         assert term.layer is not None
         assert term.head is not None
-        where: Any = {"layer": term.layer, "head": term.head, "row": row}
-        got = head_writes(checkpoint, SOURCE, answer, attention=term.attention, **where, **options(checkpoint))
+        where: Any = {"attention": term.attention, "layer": term.layer, "head": term.head, "row": row}
+        got = head_writes(ZooModel(checkpoint), Run(SOURCE, **options(checkpoint)), answer, **where)
         assert float(got.logit.sum()) == pytest.approx(term.value, abs=1e-5)
 
 
 def test_a_key_favours_the_answers_whose_logits_its_value_raises_most() -> None:
     checkpoint = a_model("decoder-only", "pre")
     model: Any = checkpoint.model
-    got = head_writes(checkpoint, SOURCE, 101, attention="self", layer=1, head=1, row=3, k=2)
+    got = head_writes(ZooModel(checkpoint), Run(SOURCE), 101, attention="self", layer=1, head=1, row=3, k=2)
     v = trace(checkpoint, SOURCE, ["layers.1.attn.v"]).tensors["layers.1.attn.v"][1]
     written = v @ model.layers[1].attn.w_o.weight[:, v.shape[1] : 2 * v.shape[1]].T
     centred = (written - written.mean(-1, keepdim=True)) * model.final_norm.weight
@@ -276,7 +276,7 @@ def test_a_heads_term_is_the_sum_over_its_keys(family: str, order: str) -> None:
         assert term.keys is not None
         assert sum(term.keys) == pytest.approx(term.value, abs=1e-5)
         where: Any = {"attention": term.attention, "layer": term.layer, "head": term.head, "row": row}
-        wrote = head_writes(checkpoint, SOURCE, answer, **where, **options(checkpoint))
+        wrote = head_writes(ZooModel(checkpoint), Run(SOURCE, **options(checkpoint)), answer, **where)
         assert term.keys == pytest.approx(wrote.logit.tolist(), abs=1e-9)
     assert {term.keys is None for term in got.terms if term.part != "head"} == {True}
 
