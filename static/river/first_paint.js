@@ -1,4 +1,10 @@
-/** The river of the first paint, which the server sent: it lies over the page's own until that is measured, or someone acts. */
+/**
+ * The river of the first paint, which the server sent: it lies over the page's own until that is measured, or someone acts. And the key of
+ * its lines, which the start page has before there is a river.
+ */
+
+import { h, setText } from "../ui/dom.js";
+import { t } from "../ui/i18n.js";
 
 /**
  * @typedef {{element: HTMLElement, says: HTMLElement, tokens: HTMLElement|null, height: number, left: number}} FirstPaint
@@ -77,3 +83,19 @@ export function keepFirstPaint(
 /** Tells it that the river is drawn. @param {HTMLElement} root @param {boolean} measured */
 export const tellDrawn = (root, measured) =>
   root.dispatchEvent(new CustomEvent("drawn", { bubbles: true, detail: { measured } }));
+
+/** Two samples of a line, and what their width and their darkness mean: `sayKey` says it. */
+export const riverKey = () =>
+  h(
+    "p",
+    { class: "river-key", dataset: { testid: "river-key" } },
+    ["width", "color"].map((name) =>
+      h("span", { dataset: { key: name } }, h("i", { class: name, "aria-hidden": true }), h("span")),
+    ),
+  );
+
+/** In the words of the theme. @param {HTMLElement} key */
+export function sayKey(key) {
+  for (const one of /** @type {Iterable<HTMLElement>} */ (key.children))
+    setText(/** @type {HTMLElement} */ (one.lastElementChild), t(`river.key_${one.dataset.key}`));
+}

@@ -31,7 +31,7 @@ import { hasView } from "../views/view.js";
 import { buildBoard, createRiverBoard, sceneOf } from "./board.js";
 import { stageOf } from "./draw/animation.js";
 import { factsOf, isKnockedOut, rolledOnce, samePicture } from "./facts.js";
-import { tellDrawn } from "./first_paint.js";
+import { riverKey, sayKey, tellDrawn } from "./first_paint.js";
 import { actionsOf, hiding } from "./input/actions.js";
 import { createKnockoutMeasuring } from "./knockout_effects.js";
 import { LOW, NONE, PHONE, sheetTop } from "./layout/frame.js";
@@ -42,7 +42,7 @@ import { wider } from "./words/changes.js";
 import { barsOf, headLegendOf } from "./words/names.js";
 import { gathersWords, saysWords, sentenceOf } from "./words/sentence.js";
 import { comesOf, edgeOf, spotOf, weightOf, writtenOf } from "./words/spots.js";
-import { beadEntry, drawTable, entryOf, riverLegend } from "./words/table.js";
+import { beadEntry, drawLegend, drawTable, entryOf } from "./words/table.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -61,7 +61,8 @@ function buildRiverParts(root, say) {
   const previewed = h("p", { ...attrs, dataset: { testid: "river-head" } });
   const choice = h("div", { class: "seg", role: "group", "aria-label": t("river.heads_choice"), hidden: true });
   const board = buildBoard();
-  const legend = h("span", { class: "dim means", dataset: { testid: "river-legend" } });
+  const key = riverKey();
+  const legend = h("div", { class: "dim means", dataset: { testid: "river-legend" } }, key, h("span"));
   const squares = h("span", { class: "dim means squares", dataset: { testid: "river-squares" } });
   const restore = h("button", { class: "btn restore", type: "button", dataset: { testid: "river-restore" } });
   const table = h("div");
@@ -81,10 +82,10 @@ function buildRiverParts(root, say) {
     { class: "btn opens-drawer", type: "button", dataset: { testid: "river-which" } },
     t("rank.title"),
   );
-  const foot = h("div", { class: "foot" }, watch, moment, scrub, choice, legend, measure, which, squares);
+  const foot = h("div", { class: "foot" }, legend, watch, moment, scrub, choice, measure, which, squares);
   replace(say, says, previewed, restore);
   const waits = h("p", { class: "lines-wait", role: "status", hidden: true, dataset: { testid: "river-waits" } });
-  replace(root, name, bytes, board.box, buildStartKey(), waits, foot, table);
+  replace(root, name, bytes, board.box, waits, foot, table);
   return {
     root,
     waits,
@@ -93,6 +94,7 @@ function buildRiverParts(root, say) {
     previewed,
     choice,
     table,
+    key,
     legend,
     squares,
     measure,
@@ -105,17 +107,6 @@ function buildRiverParts(root, say) {
     scrub,
   };
 }
-
-/** On the start page, which has no room for the legend: two samples of a line, and what their width and their darkness mean. */
-const buildStartKey = () =>
-  h(
-    "p",
-    { class: "start-key", dataset: { testid: "start-key" } },
-    ["width", "color"].flatMap((name) => [
-      h("i", { class: name, "aria-hidden": true }),
-      h("span", null, t(`river.key_${name}`)),
-    ]),
-  );
 
 /** @typedef {{trace: ModelTrace, state: State, actions: Actions}} Now */
 
@@ -231,7 +222,8 @@ function createRiver(parts) {
     const whole = isModel(state) && !state.quiz;
     const low = whole && !state.start && opensLow(state) && sheetTop(parts.root) !== null;
     update(parts.scrub, { "aria-label": t(keyFor(trace.model, "river.moment")) });
-    setText(parts.legend, riverLegend(facts) + (trace.pool > 1 ? t("river.legend_pooled", { n: trace.pool }) : ""));
+    sayKey(parts.key);
+    drawLegend(parts.legend, facts, trace.pool);
     setText(parts.squares, headLegendOf(trace));
     const part = facts.names.flat().find(isPart);
     parts.bytes.hidden = !part;
@@ -255,7 +247,7 @@ function createRiver(parts) {
     update(parts.restore, { hidden: !facts.knockouts.length || !(facts.isSaved || state.lesson) }); // else next to the masks
     setText(parts.restore, t("river.restore", { n: facts.knockouts.length }));
     parts.restore.onclick = () => now?.actions.set({ interventions: withoutKnockouts(now.state.interventions) });
-    const heads = state.start ? NONE : riverState.of(state).heads;
+    const { heads } = riverState.of(state);
     drawChoice(parts.choice, heads !== NONE ? choicesOf(trace, facts) : [], heads, actions);
     // Where the kinds of heads are chosen there is no room: it stays under Tools.
     const asks = can(trace.model, "ablations") && !facts.isSaved && state.lesson === null && parts.choice.hidden;

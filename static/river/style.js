@@ -54,10 +54,7 @@ function readStyle() {
     least,
     title: layerTitle,
     counted: (band, layer) =>
-      t(layer ? "river.layer_of" : "river.layer_first", {
-        title: layerTitle(band, layer, false),
-        last: band.columns.length - 1,
-      }),
+      t("river.layer_of", { title: layerTitle(band, layer, false), last: band.columns.length - 1 }),
     stackName: (stack) => t(`residual.stack.${stack}`),
     folded: (n) => t("river.folded", { n }),
     placeName: (place) => t(`place.${place}`),

@@ -86,7 +86,7 @@ export function buildHeader(owner) {
   const more = buildMore([quiz, teach, parts.export, full, type, theme, help], [quiz, teach, full, help]);
   const asides = h("div", { class: "asides" }, lessons, share, languages);
   const element = h("header", null, brand, model, grow, asides, more.element);
-  return { element, ...parts, asides, more };
+  return { element, brand, ...parts, asides, more };
 }
 
 /** @param {string} name @param {object} attrs @param {...any} children @returns {HTMLButtonElement} */

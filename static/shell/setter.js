@@ -211,7 +211,7 @@ export function createSetter(store, { models, modelOf, status, declared, example
   /** @param {Patch} change */
   function make(change) {
     applying = true;
-    const leaves = store.get().start && Object.keys(change).some((name) => !OF_START.includes(name));
+    const leaves = store.get().start && !change.start && Object.keys(change).some((name) => !OF_START.includes(name));
     try {
       store.set(fitted(store.get(), leaves ? { ...change, start: false } : change, modelOf, declared));
     } finally {

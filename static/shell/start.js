@@ -1,9 +1,10 @@
-/** The start page is the page: the first example, three pictures that open another, all examples, and the lesson. */
+/** The start page is the page without its tools: the first example, three pictures that open another, all examples, and the lesson. */
 
 import { attentionOf, attentionsOf } from "../model/description.js";
 import { indexOfMost } from "../model/matrix.js";
 import { isEmpty } from "../model/selection.js";
-import { openingLayer } from "../river/view_state.js";
+import { riverKey, sayKey } from "../river/first_paint.js";
+import { openingLayer, riverState } from "../river/view_state.js";
 import { linkOf } from "../state/link.js";
 import { DEFAULTS } from "../state/store.js";
 import { h, replace, svg, update } from "../ui/dom.js";
@@ -44,7 +45,14 @@ export function createStart(context) {
   const { frame } = context;
   const { start: root } = frame;
   const step = stepOf(frame.dock);
-  frame.say.prepend(step);
+  const key = riverKey();
+  frame.dock.prepend(step);
+  frame.header.brand.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
+    event.preventDefault();
+    context.actions.set(isEmpty(context.actions.get()) ? firstOf(context) : HOME);
+    scrollTo({ top: 0, behavior: "instant" });
+  });
   const continued = context.kept ? continuedLine(context) : null;
   /** @type {any} */
   let before = null;
@@ -56,14 +64,22 @@ export function createStart(context) {
     root.hidden = !shown;
     step.hidden = !shown;
     frame.root.classList.toggle("at-start", shown);
+    if (shown) sayKey(key);
     if (!shown || built) return;
     built = true;
-    build(root, context).catch((error) => {
+    build(root, context, key).catch((error) => {
       built = false;
       console.error(error);
     });
   };
 }
+
+/** The change that shows the cards again, under the text that is there. */
+const HOME = { start: true, view: "model", lesson: null, drawer: null, ...riverState.patch({ layer: null }) };
+
+/** What the page opens with. @param {Context} context @returns {Patch} */
+const firstOf = ({ declared, examples, models, firstModel }) =>
+  startPatch(examples, models, firstModel, declared) ?? HOME;
 
 /** Says that this is what the reader last had, and leads to the start page; until they change something. @param {Context} context */
 function continuedLine({ actions, declared, examples, models, firstModel, frame }) {
@@ -76,25 +92,26 @@ function continuedLine({ actions, declared, examples, models, firstModel, frame 
   return line;
 }
 
-/** Step, where the dock will have it: beside Back, which has nothing to go back to. @param {HTMLElement} dock */
+/** Step, where the dock will have it: beside Back, which has nothing to go back to; then what this page is. @param {HTMLElement} dock */
 function stepOf(dock) {
   /** @param {string} name @param {string} sign */
   const content = (name, sign) => [
     h("span", { class: "word" }, t(`generation.${name}`)),
     h("span", { class: "sign-text", "aria-hidden": true }, sign),
   ];
-  const click = () => dock.querySelector("[data-act=step]")?.dispatchEvent(new MouseEvent("click"));
+  const click = () => dock.querySelector(".dock-tools [data-act=step]")?.dispatchEvent(new MouseEvent("click"));
   const [data, title] = [{ testid: "start-step", act: "step" }, t("generation.step_about")];
-  return h(
+  const writes = h(
     "div",
-    { class: "writes start-writes" },
+    { class: "writes" },
     h("span", { class: "btn nothing", "aria-hidden": true, dataset: { act: "back" } }, content("back", "‹")),
     h("button", { class: "btn", type: "button", title, dataset: data, on: { click } }, content("step", "›")),
   );
+  return h("div", { class: "start-writes" }, writes, h("p", null, t("start.what")));
 }
 
-/** @param {HTMLElement} root @param {Context} context */
-async function build(root, context) {
+/** @param {HTMLElement} root @param {Context} context @param {HTMLElement} key  of the river */
+async function build(root, context, key) {
   const { actions, declared, examples, models, frame } = context;
   const { translation, masks, digit } = /** @type {Cards} */ (await (await fetch("static/start_cards.json")).json());
   const shown = loadedOf(examples, models);
@@ -127,15 +144,17 @@ async function build(root, context) {
     const href = linkOf(/** @type {any} */ ({ ...DEFAULTS, ...patch }), declared);
     const attrs = { class: "start-card", href, dataset: { testid: `start-${name}` }, on: { click } };
     const promise = h("span", { class: "promise" }, t(`start.${name}.promise`));
-    return h("a", attrs, picture, h("span", { class: "title" }, h("b", null, t(`start.${name}`)), promise));
+    const title = h("span", { class: "title" }, h("b", null, t(`start.${name}`)), promise);
+    return h("a", attrs, h("span", { class: "figure" }, picture), title);
   }
-  const lesson = button("start-lesson", "primary", t("lesson.take"), () =>
+  const lesson = button("start-lesson", "lesson-button", t("start.lesson"), () =>
     actions.set({ lesson: "attention", lessonStep: 1 }),
   );
-  const more = button("start-more", "", t("start.more", { n: shown.length - 3 }), () =>
+  const more = button("start-more", "", t("start.more", { n: shown.length }), () =>
     actions.set({ drawer: "examples" }),
   );
-  replace(root, headsButton(context), cards.filter(Boolean), h("div", { class: "start-buttons" }, lesson, more));
+  const aside = h("div", { class: "start-aside" }, key, lesson, more);
+  replace(root, headsButton(context), cards.filter(Boolean), aside);
   update(root, { "aria-busy": "false" });
 }
 

@@ -151,9 +151,14 @@ def test_the_name_of_the_app_leads_to_the_start_page(open_page: "Callable[..., P
     page = open_page()
     page.goto("/?view=residual#text=" + TEXT)
     page.wait_for_selector('body[data-state="ready"]')
-    page.locator(".brand").evaluate(
-        "(brand) => { brand.addEventListener('click', (event) => event.preventDefault()); brand.click(); }"
-    )
+    page.locator(".brand").click()
+    expect(page.get_by_test_id("start")).to_be_visible()
+    expect(page.get_by_test_id("sentence")).to_have_value(TEXT)
+    page.go_back()
+    expect(page.get_by_test_id("start")).to_be_hidden()
+    assert "view=residual" in page.url
+    page.locator(".brand").click()
+    expect(page.get_by_test_id("start")).to_be_visible()
     leave(page)
     page.goto("/?start")
     page.wait_for_selector('body[data-state="ready"]')

@@ -209,7 +209,7 @@ def test_on_a_phone_one_arrives_with_the_sentence_and_the_picture_in_sight(open_
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
     page.goto("/?start")
     page.get_by_test_id("start-masks").scroll_into_view_if_needed()
-    assert page.locator(".dock").is_hidden()  # Step alone, below the sentence
+    assert page.locator(".dock-tools").is_hidden()  # Step alone
     assert page.get_by_test_id("start-step").is_visible()
     page.evaluate("scrollTo(0, 2000)")
     page.get_by_test_id("start-masks").tap()

@@ -95,7 +95,7 @@ def test_the_river_cuts_its_most_decisive_looks_without_a_server(
     page = opened(saved(chumoku.show(trace), tmp_path))
     drawn(page)
     says, legend = page.get_by_test_id("river-says"), page.get_by_test_id("river-legend")
-    expect(legend).to_contain_text("Darker: hiding it changes the answer more.")
+    expect(legend).to_contain_text("darker: matters more")
     expect(legend).not_to_contain_text("Click")  # other lines would need the model
     before = says.inner_text()
     page.get_by_test_id("cut-looks").click()

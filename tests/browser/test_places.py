@@ -122,7 +122,7 @@ def test_the_start_page_has_few_words_and_controls(open_page: "Callable[..., Pag
     page.goto(f"/?start&lang={lang}")
     page.wait_for_selector('body[data-state="ready"]')
     expect(page.get_by_test_id("river-says")).to_contain_text(re.compile("Hide |隠す|見せない"))  # it is measured
-    expect(page.get_by_test_id("start-key")).to_be_visible()  # the legend is not
+    expect(page.get_by_test_id("start").get_by_test_id("river-key")).to_be_visible()
     expect(page.locator(".start-card")).to_have_count(3)
     expect(page.locator(".first")).to_have_count(0)  # its words are those of the river below it
     controls = page.evaluate(CONTROLS)
@@ -136,22 +136,52 @@ def test_the_start_page_has_few_words_and_controls(open_page: "Callable[..., Pag
     assert serious(page) == []
 
 
+FRAME = """async (canvas) => {
+  const { answers, lens, bands: [{ rows, columns }] } = (await import('/static/river/board.js')).sceneOf(canvas);
+  const places = ['.sentence .strip', '[data-act=step]', '.say .says', '.river canvas', '.river-key']
+    .map((name) => [...document.querySelectorAll(name)].find((one) => one.checkVisibility()).getBoundingClientRect())
+    .flatMap(({ x, y }) => [x, y]);
+  return [...places, answers.x, answers.y, lens, columns[0].x0, ...rows.map(({ y }) => y)];
+}"""
+
+
+@pytest.mark.fresh
+def test_what_the_start_page_shows_keeps_its_place(open_page: "Callable[..., Page]") -> None:
+    """The text, Step, the sentence, the river, the prediction and the key, when a layer opens."""
+    page = open_page(viewport=LAPTOP)
+    page.goto("/?start")
+    page.wait_for_selector('body[data-state="ready"]')
+    expect(page.locator(".first")).to_have_count(0)
+    river = page.get_by_test_id("river")
+    start = river.evaluate(FRAME)
+    river.click(position={"x": 400, "y": 14})  # the name of a layer
+    expect(page.get_by_test_id("start")).to_be_hidden()
+    expect(page.get_by_test_id("crumb-layer")).to_be_visible()
+    expect(page.get_by_test_id("river-legend").get_by_test_id("river-key")).to_be_visible()
+    assert river.evaluate(FRAME) == pytest.approx(start, abs=2)
+
+
 @pytest.mark.fresh
 def test_the_start_page_leads_on_and_back_returns(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=LAPTOP)
     page.goto("/?start")
     page.wait_for_selector('body[data-state="ready"]')
-    assert page.locator(".dock").is_hidden()
+    expect(page.get_by_test_id("gen-step")).to_be_hidden()
     offered = page.get_by_test_id("start-step").bounding_box()
     page.get_by_test_id("start-step").click()
-    expect(page.locator(".dock")).to_be_visible()
+    expect(page.get_by_test_id("gen-step")).to_be_visible()
     step = page.get_by_test_id("gen-step").bounding_box()
     assert offered is not None
     assert step is not None
     for side in ("x", "y", "width"):
         assert abs(step[side] - offered[side]) <= 1, "Step keeps its place"  # type: ignore[literal-required]
     expect(page.get_by_test_id("start")).to_be_hidden()
+    expect(page.get_by_test_id("token").last).to_contain_text("car")
+    page.locator(".brand").click()
+    expect(page.get_by_test_id("start")).to_be_visible()
+    expect(page.get_by_test_id("token").last).to_contain_text("car")  # what is written stays
     page.go_back()
+    expect(page.get_by_test_id("token").last).to_contain_text("red")
     expect(page.get_by_test_id("start")).to_be_visible()
     page.get_by_test_id("start-translation").click()
     page.wait_for_url("**translate-enja**")

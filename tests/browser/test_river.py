@@ -958,7 +958,7 @@ def test_a_layer_opens_in_place_and_closes(page: "Page") -> None:
 def test_the_legend_names_the_token_that_was_chosen(page: "Page") -> None:
     show(page)
     legend = page.get_by_test_id("river-legend")
-    expect(legend).to_contain_text("more information passed on.")
+    expect(legend).to_contain_text("thicker: passes more")
     show(page, f"query=4&text={TEXT}")
     expect(legend).to_contain_text("passed on to car. Darker")
 

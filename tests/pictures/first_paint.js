@@ -202,10 +202,8 @@ function wide(drawn) {
   const across = (/** @type {number} */ x) => (x - first.x0) / (first.x1 - first.x0);
   const percent = (/** @type {number} */ layer) => `${short((100 * layer) / n)}%`;
   const titles = columns.map((_, layer) => {
-    const [whole, last] = [layerTitle(band, layer, false), n - 1];
-    const counted = marked("river.layer_first", "{title}{last}").replace("{title}", whole).replace("{last}", `${last}`);
-    const text = layer ? whole : `<tspan class="roomy">${counted}</tspan><tspan class="tight">${whole}</tspan>`;
-    return `<text class="small" x="${percent(layer)}" dx="8" y="16">${text}</text>`;
+    const title = layerTitle(band, layer, false);
+    return `<text class="small" x="${percent(layer)}" dx="8" y="16">${title}</text>`;
   });
   const guesses = lensOf(drawn).map(({ name, text, fresh, final }, layer) => {
     const is = `${final ? " final" : ""}${fresh ? " fresh" : ""}`;

@@ -268,8 +268,7 @@ function drawTitles(pen, band, { only, bands, lit, links }, style) {
     const taken = within.reduce((sum, { width }) => sum + width + 10, 0);
     // On a phone, lines from another stack cross the column: its title begins over the labels.
     const crossed = only !== null && band === bands[0] && bands.length > 1;
-    const whereCounted = only ? !crossed : layer === 0 && within.length !== 1; // a place's word is worth more
-    const texts = [whereCounted ? style.counted(band, layer) : "", style.title(band, layer, false)];
+    const texts = [only && !crossed ? style.counted(band, layer) : "", style.title(band, layer, false)];
     const whole = texts.find((text) => text && (crossed || pen.measureText(text).width + 10 <= x1 - x0 - taken));
     pen.fillText(whole ?? style.title(band, layer, true), crossed ? 2 : x0 + (whole ? 8 : 4), y);
   });

@@ -46,17 +46,17 @@ const [BESIDES, ANOTHER] = [74, 18];
 /** The least width of labels for patches, whose names are short: the text next to the heads needs more. */
 const PATCHES = 60;
 
-/** How thick a whole river is; over two stacks in a low window. */
-const [FAT, FAT_LOW] = [44, 32];
-
 /** The row of Watch, below the picture; in a wider window it is beside the heads. */
 const [WATCH, WIDE] = [46, 1000];
 
+/** How far rows may be apart in a lesson. */
+const LESSON_PITCH = 42;
+
 /**
- * On the start page: the cards below the river, how far its rows may be apart there and in a lesson, and how thick a whole river is, in rows:
- * the picture of the first paint (css/first_paint.css) has all heights in rows, so it fits any window.
+ * How thick a whole river is: a part of the rows' height, and at most. The picture of the first paint (css/first_paint.css) has all heights
+ * in rows, so it fits any window; where there are no heads, as in a lesson, in pixels.
  */
-const [CARDS, START_PITCH, START_FAT] = [100, 42, 1.15];
+const [FAT, MOST_FAT, BARE_FAT] = [1 / 8, 50, 44];
 
 /** The most height of the rows where there are no heads, as in a lesson. */
 const MOST_BARE = 560;
@@ -84,8 +84,7 @@ export function frameOf(canvas, shown, width, { unfolded }) {
   );
   const drawn = headsOf(trace, facts, bare ? null : heads);
   const first = places?.embedding ?? 0;
-  const named = start ? { heads: [], first: 0 } : { heads: drawn, first };
-  const labels = labelsOf(canvas, { facts, trace }, { phone, room: width - right, ...named });
+  const labels = labelsOf(canvas, { facts, trace }, { phone, room: width - right, heads: drawn, first });
   if (!whole) {
     const strip = stripFrame({ width, type, right, labels: labels.labels, open, chosen, phone }, facts.rolled.length);
     return { ...strip, answers: bars.length, places, titles };
@@ -95,7 +94,8 @@ export function frameOf(canvas, shown, width, { unfolded }) {
     type,
     ...labels,
     answers: bars.length,
-    places: start ? {} : places,
+    places,
+    start,
     titles,
     waits: facts.waits,
     labelPitch: least ? least + 2 : undefined,
@@ -107,7 +107,6 @@ export function frameOf(canvas, shown, width, { unfolded }) {
   const sheet = shown.low ? sheetTop(canvas) : null;
   if (sheet !== null) return { ...base, ...rowsAbove(sheet - top, facts.rolled.length, base) };
   const part = facts.rolled.length > 1 ? 0.24 : innerHeight < LOW ? 0.33 : 0.3; // two stacks have twice as many rows, and flatter heads
-  const low = facts.rolled.length > 1 && innerHeight < LOW;
   const wanted = bare ? 0 : phone ? 264 : Math.min(300, Math.max(200, innerHeight * part));
   const across = width - right - labels.labels[0] - LABEL_GAP;
   const alone = open && !bare && !phone && facts.rolled.length === 1 && drawn.length > 0;
@@ -116,20 +115,18 @@ export function frameOf(canvas, shown, width, { unfolded }) {
   const beside = innerWidth > WIDE && !inLesson && !canvas.closest(".beside-on"); // the row of Watch: css/river.css
   const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR + LEGEND : 0);
   const fold = innerHeight - foot - top;
-  const rows = facts.names.flat().length;
   const besides = BESIDES + ANOTHER * (facts.rolled.length - 1);
   const most = Math.max(240, fold - besides);
-  const room = start
-    ? Math.min(Math.max(240, fold - besides - CARDS), START_PITCH * type * (rows + START_FAT))
-    : Math.min(bare ? MOST_BARE : 440, Math.max(240, fold - headRoom - besides));
+  // An open layer's heads may need less than all heads: its rows stay where they are.
+  const room = Math.min(bare ? MOST_BARE : 440, Math.max(240, fold - Math.max(wanted, headRoom) - besides));
   return {
     ...base,
     large: isLarge(facts.rolled),
-    mostPitch: start || (inLesson && !phone) ? START_PITCH : undefined,
+    mostPitch: inLesson && !phone ? LESSON_PITCH : undefined,
     most,
     room: phone ? (start || bare ? ROOM_ON_PHONE : ROOM_OVER_HEADS) : room,
-    fat: phone ? 36 : start ? (room * START_FAT) / (rows + START_FAT) : low ? FAT_LOW : FAT,
-    heads: bare ? [] : drawn,
+    fat: phone ? 36 : bare ? BARE_FAT : Math.min(MOST_FAT, room * FAT),
+    heads: bare || start ? [] : drawn, // the cards of the start page stand in their place
     headRoom,
     fold: phone ? 0 : fold,
     only: phone ? (open ?? { stack: facts.rolled[0].river.stack, layer: last }) : null,

@@ -84,6 +84,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {number} [strip]  the height of the strip, if it is one
  * @property {Open|null} [lit] @property {(Edge & {keys: SideName})|null} [chosen]
  * @property {Partial<Record<PlaceName, number>>} [places]  the widths of the words of the places that the model has
+ * @property {boolean} [start]  on the start page, which does not name the places
  * @property {number} [titles]  the width of the names of the layers
  * @property {number} width
  * @property {number} room  the height of all rows
@@ -167,8 +168,8 @@ export function riverLayout(rolled, row, frame) {
 const [BETWEEN, LAYER_NAME] = [8, 62];
 
 /** The places in the model: at the left edge, over each layer that is wide enough, and at the right edge. @param {Band[]} bands @param {Frame} frame @returns {Link[]} */
-function linksOf(bands, { places = {}, titles = 0, type, only = null }) {
-  if (only) return [];
+function linksOf(bands, { places = {}, titles = 0, type, only = null, start = false }) {
+  if (only || start) return [];
   const [{ stack, end }] = bands;
   const first = bands[bands.length - 1]; // what is read first
   const { embedding, prediction, head = 0, ffn = 0 } = places;

@@ -1,7 +1,7 @@
 /** The river as a table of its lines, the widest first, built when it is opened; and what its widths and darkness mean. */
 
 import { nameText } from "../../model/labels.js";
-import { h, perRoot, replace } from "../../ui/dom.js";
+import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { effectOf } from "../facts.js";
@@ -101,17 +101,28 @@ export function entryOf(facts, line) {
 /** As a row of the table. @param {Facts} facts @param {Bead} bead @returns {[string, string]} */
 export const beadEntry = ({ rolled: [{ river }] }, bead) => [layerTitle(river, bead.layer, false), ffnRatio(bead)];
 
-/** What the picture means; of darkness, once it is measured. @param {Facts} facts */
-export function riverLegend(facts) {
-  const { names, row, measured, canKnockOut, isSaved, was } = facts;
+/** What the picture means: its key, or where that is not all, in words. @param {HTMLElement} legend  a key and a place for words @param {Facts} facts @param {number} pool */
+export function drawLegend(legend, facts, pool) {
+  const [key, words] = /** @type {HTMLElement[]} */ ([...legend.children]);
+  const apart = legendOf(facts);
+  key.hidden = apart !== "";
+  const pooled = pool > 1 ? t("river.legend_pooled", { n: pool }) : "";
+  setText(words, `${apart}${isShaded(facts) && facts.canKnockOut ? t("river.legend_click") : ""}${pooled}`.trim());
+}
+
+/** Whether the darkness of its lines is an effect. @param {Facts} facts */
+const isShaded = ({ names, measured, was }) =>
+  names[0].length > 1 && !was && Boolean(measured && !measured.error && !measured.idle && measured.effects.size);
+
+/** What is meant, where the key is not all: in the row of another token, in a difference, before effects are measured. @param {Facts} facts */
+function legendOf(facts) {
+  const { names, row, measured, isSaved, was } = facts;
   const token = nameText(rowName(facts, row));
   if (names[0].length === 1) return t("river.legend_alone");
   if (was) return t("river.legend_difference");
-  if (!measured) return `${t("river.legend_widths", { token })}${isSaved ? "" : t("river.legend_uncuttable")}`;
-  if (measured?.error) return `${t("river.legend_widths", { token })}${t("river.legend_unmeasured")}`;
-  if (measured.idle) return t("river.legend_widths", { token });
-  if (!measured?.effects.size) return `${t("river.legend_widths", { token })}${t("river.legend_measuring")}`;
-  const isLast = row === names[0].length - 1;
-  const means = t(isLast ? "river.legend" : "river.legend_token", { token });
-  return canKnockOut ? `${means}${t("river.legend_click")}` : means;
+  if (isShaded(facts)) return row === names[0].length - 1 ? "" : t("river.legend_token", { token });
+  const widths = t("river.legend_widths", { token });
+  if (!measured) return isSaved ? widths : `${widths}${t("river.legend_uncuttable")}`;
+  if (measured.error) return `${widths}${t("river.legend_unmeasured")}`;
+  return measured.idle ? widths : `${widths}${t("river.legend_measuring")}`;
 }
