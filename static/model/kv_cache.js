@@ -78,8 +78,12 @@ export function stepCost(model, { tokens, source, cached }) {
   return cost;
 }
 
-/** How many times as much the steps that wrote tokens `first` to `last` multiply without a cache; null: that is not counted, or there is none. @param {Model} model @param {{first: number, last: number, source: number}} steps */
-export function timesWithout(model, { first, last, source }) {
+/**
+ * What the steps that wrote tokens `first` to `last` multiply with a cache and without it, and how many times as much that is; null: it is
+ * not counted, or there are none.
+ * @param {Model} model @param {{first: number, last: number, source: number}} steps
+ */
+export function costOfSteps(model, { first, last, source }) {
   const [less, more] = [true, false].map((cached) => {
     let sum = 0;
     for (let tokens = first; tokens <= last; tokens++) {
@@ -89,7 +93,7 @@ export function timesWithout(model, { first, last, source }) {
     }
     return sum;
   });
-  return less ? more / less : null;
+  return less ? { less, more, times: more / less } : null;
 }
 
 /** Bytes of keys and values in float32, of all layers. @param {Model} model @param {Lengths} lengths */

@@ -14,6 +14,7 @@ import {
   h,
   keepingFocus,
   keepWidth,
+  lowSheet,
   measured,
   perRoot,
   plainText,
@@ -34,7 +35,7 @@ import { factsOf, isKnockedOut, rolledOnce, samePicture } from "./facts.js";
 import { riverKey, sayKey, tellDrawn } from "./first_paint.js";
 import { actionsOf, hiding } from "./input/actions.js";
 import { createKnockoutMeasuring } from "./knockout_effects.js";
-import { LOW, NONE, PHONE, sheetTop } from "./layout/frame.js";
+import { LOW, NONE, PHONE } from "./layout/frame.js";
 import { choicesOf } from "./layout/heads.js";
 import { createWatch, momentOf } from "./playing.js";
 import { openLayer, riverState } from "./view_state.js";
@@ -220,7 +221,7 @@ function createRiver(parts) {
     last = facts;
     const covered = isCovered(state, page);
     const whole = isModel(state) && !state.quiz;
-    const low = whole && !state.start && opensLow(state) && sheetTop(parts.root) !== null;
+    const low = whole && !state.start && opensLow(state) && lowSheet(parts.root) !== null;
     update(parts.scrub, { "aria-label": t(keyFor(trace.model, "river.moment")) });
     sayKey(parts.key);
     drawLegend(parts.legend, facts, trace.pool);

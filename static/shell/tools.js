@@ -1,7 +1,7 @@
 /** The menu of tools, and what is no place in the model: it opens as a drawer, with the river in sight. */
 
 import { createPopover } from "../ui/controls.js";
-import { h, replace, update } from "../ui/dom.js";
+import { h, lowSheet, replace, update } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
 import { VIEWS } from "../views/index.js";
 import { PANELS } from "../views/panels.js";
@@ -121,7 +121,7 @@ function createSight({ root, opened, drawer }) {
   let over = /** @type {{view: string, scrolled: number}|null} */ (null);
   const show = () => {
     const chosen = over && opened.querySelector("rect.chosen");
-    if (!chosen?.checkVisibility() || getComputedStyle(drawer).position !== "fixed") return;
+    if (!chosen?.checkVisibility() || !lowSheet(drawer)) return;
     const under = chosen.getBoundingClientRect().bottom + AIR - drawer.getBoundingClientRect().top;
     if (under > 0) scrollBy({ top: under, behavior: "instant" });
   };

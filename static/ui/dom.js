@@ -276,5 +276,11 @@ export const inOneColumn = () => matchMedia(ONE_COLUMN).matches;
 /** Whether nothing can hover, as under a finger. */
 export const hoverless = () => matchMedia("(hover: none)").matches;
 
+/** The sheet at the foot of the window that leaves the page what is above it; null: there is none (css/layout.css). @param {Element} element  of the page */
+export function lowSheet(element) {
+  const sheet = element.closest(".main")?.querySelector(":scope > .drawers:not([hidden])");
+  return sheet && getComputedStyle(sheet).position === "fixed" ? sheet : null;
+}
+
 /** How much of the window's top is covered by what stays in sight. @param {Element} element */
 export const coveredOf = (element) => Number.parseFloat(getComputedStyle(element).scrollMarginTop) || 0;

@@ -274,6 +274,46 @@ SHARE = "({ style }) => [style.left, style.width].map(parseFloat)"
 # --- steps ----------------------------------------------------------------------------------------------------------
 
 
+def the_cache_of(page: "Page", checkpoint: "Checkpoint", step: "Step") -> None:
+    """What the sheet says of a step and shows of it; then it is switched off."""
+    n = len(step.ids)
+    counts = [multiply_adds(checkpoint, step.ids, cached=cached) for cached in (True, False)]
+    times, size = f"{counts[1] / counts[0]:.0f} times fewer", f"{step.cache_bytes / 1024:.0f}\u202fKiB"
+    last = checkpoint.tokenizer.decode([step.ids[-1]]).strip()
+    expect(page.get_by_test_id("gen-cache")).to_have_text(
+        f"This step: {times} multiply-adds, for {size} of memory. 1 new column ({last}), {n - 1} reused."
+    )
+    shown = page.locator(".cache-bars output").all_inner_texts()
+    assert shown[:2] == [f"{step.cache_bytes / 1024:.0f}\u202fKiB", "0"]
+    assert shown[2:4] == [f"{count / 1e6:.1f}\u202fM" for count in counts]
+    # Each Step is a request for one token: the process had read all before it.
+    expect(page.get_by_test_id("cache-server")).to_contain_text(f"{n - 1} tokens read before, 1 computed")
+    # The picture: keys and values of every layer, and beside what was kept the new token's column, with its name.
+    pictures = page.locator(".cache-picture")
+    layers = checkpoint.config.n_layer
+    expect(pictures).to_have_count(2 * layers)
+    sizes = page.locator(".cache-picture canvas").evaluate_all("all => all.map(({ width, height }) => [width, height])")
+    d_head = checkpoint.config.d_model // checkpoint.config.n_head
+    assert sizes == [[n - 1, d_head], [1, d_head]] * (2 * layers)
+    new = page.locator(".cache-picture .new")
+    assert min(new.evaluate_all("all => all.map(({ clientWidth }) => clientWidth)")) >= 8
+    expect(page.locator(".cache-layer > figcaption > b")).to_have_text([last] * layers)
+    kept = page.locator(".cache-picture[data-role=v][data-layer='1'] .kept")
+    kept.hover(position={"x": 1, "y": 1})
+    values = trace(checkpoint, step.ids, ["layers.1.attn.v"]).tensors["layers.1.attn.v"]
+    title = kept.get_attribute("title") or ""
+    assert float(title.rsplit(" ", 1)[1].replace("−", "-")) == pytest.approx(float(values[HEAD, 0, 0]), rel=1e-3)
+    # Switched off, the same step the other way round.
+    page.get_by_test_id("switch-cache").click()
+    expect(page.get_by_test_id("switch-cache")).to_have_attribute("aria-checked", "false")
+    expect(page.get_by_test_id("gen-cache")).to_have_text(
+        f"This step without the cache: {counts[1] / counts[0]:.0f} times as many multiply-adds. "
+        f"All {n} columns are computed again."
+    )
+    expect(page.locator(".cache-bars .with.taken")).to_have_count(0)  # the other line is bold
+    expect(page.get_by_test_id("cache-server")).to_be_hidden()
+
+
 def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]) -> None:
     from chumoku.model.sampling import draw, uniform
 
@@ -301,38 +341,15 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
             assert row["before"] == pytest.approx(float(step.next.before[row["id"]]), abs=1e-5)
     expect(page.get_by_test_id("gen-count")).to_have_text(re.compile(r"2 of \d+ new tokens, seed 7"))
     page.get_by_test_id("dock-cache").click()
-    n = len(steps[2].ids)
-    counts = [multiply_adds(checkpoint, steps[2].ids, cached=cached) for cached in (True, False)]
-    times, size = f"{counts[1] / counts[0]:.0f} times fewer", f"{steps[2].cache_bytes / 1024:.0f}\u202fKiB"
-    expect(page.get_by_test_id("gen-cache")).to_have_text(
-        f"This step: {times} multiply-adds, for {size} of memory. {n} tokens cached, 1 new."
-    )
-    shown = page.locator(".cache-bars output").all_inner_texts()
-    assert shown[:2] == [f"{steps[2].cache_bytes / 1024:.0f}\u202fKiB", "0"]
-    assert shown[2:4] == [f"{count / 1e6:.1f}\u202fM" for count in counts]
-    # Each Step is a request for one token: the process had read all before it.
-    expect(page.get_by_test_id("cache-server")).to_contain_text(f"{n - 1} tokens read for earlier requests, 1 computed")
-    # The picture: keys and values of every layer, with a frame around the new token's column.
-    pictures = page.locator(".cache-picture")
-    layers = checkpoint.config.n_layer
-    expect(pictures).to_have_count(2 * layers)
-    sizes = page.locator(".cache-picture canvas").evaluate_all("all => all.map(({ width, height }) => [width, height])")
-    assert sizes == [[n, checkpoint.config.d_model // checkpoint.config.n_head]] * (2 * layers)
-    mark = page.locator(".cache-picture > i").first
-    assert mark.evaluate("({ style }) => Number(style.getPropertyValue('--from'))") == pytest.approx((n - 1) / n)
-    page.locator(".cache-picture[data-role=v][data-layer='1'] canvas").hover(position={"x": 1, "y": 1})
-    values = trace(checkpoint, steps[2].ids, ["layers.1.attn.v"]).tensors["layers.1.attn.v"]
-    title = page.locator(".cache-picture[data-role=v][data-layer='1'] canvas").get_attribute("title") or ""
-    assert float(title.rsplit(" ", 1)[1].replace("−", "-")) == pytest.approx(float(values[HEAD, 0, 0]), rel=1e-3)
     expect(page.get_by_test_id("gen-drawn")).to_be_hidden()
-
-    # Without the cache, the next token is the same, and every column was computed.
-    page.get_by_test_id("switch-cache").click()
-    expect(page.get_by_test_id("switch-cache")).to_have_attribute("aria-checked", "false")
+    the_cache_of(page, checkpoint, steps[2])
+    n = len(steps[2].ids)
+    new = page.locator(".cache-picture .new")
+    # The next token is the same, and every column was computed.
     press(page, "step", n + 1)
     assert ids_of(page) == steps[3].ids
-    expect(page.get_by_test_id("gen-cache")).to_contain_text(f"All {n + 1} tokens computed again.")
-    assert mark.evaluate("({ style }) => style.getPropertyValue('--share')") == "1"
+    expect(page.get_by_test_id("gen-cache")).to_contain_text(f"All {n + 1} columns are computed again.")
+    expect(new.first).to_have_attribute("width", str(n + 1))
     page.get_by_test_id("cache-of-steps").click()
     page.get_by_test_id("cache-costs-milliseconds").click()
     page.get_by_test_id("cache-measure").click()
@@ -356,7 +373,10 @@ def test_the_cache_counts_a_text_that_was_written_before(
     page.get_by_test_id("cache-of-steps").click()
     less, more = (sum(multiply_adds(checkpoint, step.ids, cached=cached) for step in steps) for cached in (True, False))
     times = f"{more / less:.0f}" if more >= 10 * less else f"{more / less:.1f}"
-    expect(page.get_by_test_id("gen-cache")).to_have_text(f"2 steps: {times} times fewer multiply-adds with the cache.")
+    sums = [f"{count / 1e6:.1f}\u202fM" for count in (less, more)]
+    expect(page.get_by_test_id("gen-cache")).to_have_text(
+        f"2 steps: {times} times fewer multiply-adds. {sums[0]} instead of {sums[1]}."
+    )
 
 
 def test_a_recurrent_model_shows_the_state_that_it_carries(page: "Page") -> None:

@@ -6,12 +6,12 @@ import { test } from "node:test";
 import {
   beyondWindow,
   cachedAttention,
+  costOfSteps,
   crossAttention,
   keyBytes,
   recurrentAttention,
   stateBytes,
   stepCost,
-  timesWithout,
 } from "../../static/model/kv_cache.js";
 import { createCacheMeasuring } from "../../static/views/generation/cache_costs.js";
 import { carriedBy, mostChanged } from "../../static/views/generation/state_picture.js";
@@ -50,10 +50,14 @@ test("over steps, what is multiplied without a cache is divided by what is multi
     stepCost(MODELS.decoder, { tokens: 1, source: 0, cached: true }) ?? assert.fail("not counted");
   // Step T: c + aT with a cache, T times that without; of steps 3, 4 and 5: ΣT = 12, ΣT² = 50, of 3 steps.
   const expected = (12 * weights + 50 * attention) / (3 * weights + 12 * attention);
-  assert.equal(timesWithout(MODELS.decoder, { first: 3, last: 5, source: 0 }), expected);
-  assert.equal(timesWithout(MODELS.decoder, { first: 7, last: 7, source: 0 }), 7, "one step reads all seven again");
-  assert.equal(timesWithout(MODELS.decoder, { first: 3, last: 2, source: 0 }), null, "nothing is written");
-  assert.equal(timesWithout(MECHANISMS.wkv, { first: 3, last: 5, source: 0 }), null, "not counted");
+  assert.equal(costOfSteps(MODELS.decoder, { first: 3, last: 5, source: 0 })?.times, expected);
+  assert.equal(
+    costOfSteps(MODELS.decoder, { first: 7, last: 7, source: 0 })?.times,
+    7,
+    "one step reads all seven again",
+  );
+  assert.equal(costOfSteps(MODELS.decoder, { first: 3, last: 2, source: 0 }), null, "nothing is written");
+  assert.equal(costOfSteps(MECHANISMS.wkv, { first: 3, last: 5, source: 0 }), null, "not counted");
 });
 
 test("only attention that is made of these products is counted", () => {

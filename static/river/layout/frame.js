@@ -2,6 +2,7 @@
 
 import { widthOf } from "../../chart/theme.js";
 import { nameText } from "../../model/labels.js";
+import { lowSheet } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { isDeep, isLarge } from "../facts.js";
 import { currentStyle, textSize } from "../style.js";
@@ -104,8 +105,8 @@ export function frameOf(canvas, shown, width, { unfolded }) {
     open,
   };
   const top = canvas.getBoundingClientRect().top + scrollY;
-  const sheet = shown.low ? sheetTop(canvas) : null;
-  if (sheet !== null) return { ...base, ...rowsAbove(sheet - top, facts.rolled.length, base) };
+  const sheet = shown.low ? lowSheet(canvas) : null;
+  if (sheet) return { ...base, ...rowsAbove(sheet.getBoundingClientRect().top - top, facts.rolled.length, base) };
   const part = facts.rolled.length > 1 ? 0.24 : innerHeight < LOW ? 0.33 : 0.3; // two stacks have twice as many rows, and flatter heads
   const wanted = bare ? 0 : phone ? 264 : Math.min(300, Math.max(200, innerHeight * part));
   const across = width - right - labels.labels[0] - LABEL_GAP;
@@ -142,12 +143,6 @@ export function rowsAbove(height, stacks, { type, answers }) {
   const [least, most] = STEPS.map((step) => step * type);
   const step = Math.min(most, Math.max(least, (height - (AROUND / 2) * type) / answers));
   return { room, fat: Math.min(44, Math.max(14, room * FAT_PART)), step, large: true };
-}
-
-/** Where a sheet at the foot of the window begins, which leaves the river what is above it; null: there is none (css/layout.css). @param {HTMLElement} element  of the river */
-export function sheetTop(element) {
-  const sheet = element.closest(".main")?.querySelector(":scope > .drawers:not([hidden])");
-  return sheet && getComputedStyle(sheet).position === "fixed" ? sheet.getBoundingClientRect().top : null;
 }
 
 /** Of many layers, each is at least this wide: they are scrolled. */

@@ -6,12 +6,12 @@
 import { isRecurrent } from "../../model/description.js";
 import {
   cachedAttention,
+  costOfSteps,
   crossAttention,
   keyBytes,
   recurrentAttention,
   stateBytes,
   stepCost,
-  timesWithout,
   tokensOf,
 } from "../../model/kv_cache.js";
 import { tokenName } from "../../model/labels.js";
@@ -66,25 +66,26 @@ function createPanel(root, actions) {
     const { trace, state } = now;
     const { model } = trace;
     const { on, of } = cacheState.of(state);
-    /** @type {Cache|undefined} */
-    const taken = session.drawn(path.ids.length - 1)?.cache;
-    drawPictures(parts, trace, state, taken);
-    const lengths = lengthsOf(trace, path, taken);
-    const cache = taken ?? (on ? countedOf(trace, path, lengths) : undefined);
+    const step = session.drawn(path.ids.length - 1);
+    const cache = shownOf(trace, path, step?.cache, on);
+    const lengths = lengthsOf(trace, path, cache);
+    drawPictures(parts, trace, state, cache);
+    const inAll = of === "steps";
+    parts.pictures.hidden ||= inAll; // the lines over the steps take their place
     parts.toggle.set(on, t("cache.switch_about"), "");
     parts.of.show(of, (chosen) => actions.set(cacheState.patch({ of: chosen })));
-    parts.costs.node.hidden = of === "step";
-    parts.toggle.row.hidden = of === "steps";
-    if (of === "steps")
-      parts.costs.draw({ model, source: lengths.source, ids: path.ids, steps: stepsOf(session, path) }, state);
-    parts.bars.hidden = !cache || of === "steps";
-    parts.server.hidden = !taken || of === "steps";
-    if (of === "steps" && path.ids.length > path.nPrompt) return replace(parts.said, allSaid(trace, path, lengths));
-    if (!cache) return setText(parts.said, t("cache.nothing"));
+    parts.costs.node.hidden = !inAll;
+    if (inAll) parts.costs.draw({ model, source: lengths.source, ids: path.ids, steps: stepsOf(session, path) }, state);
+    parts.bars.hidden = !cache || inAll;
+    const measured = cache !== undefined && cache === step?.cache && !inAll;
+    parts.server.hidden = !measured;
+    const isNext = path.ids.length === path.nPrompt;
+    if (!cache || (inAll && isNext)) return setText(parts.said, t("cache.nothing"));
+    if (inAll) return replace(parts.said, allSaid(trace, path, lengths, on));
     const last = session.word(path.ids[path.ids.length - 1]);
-    const times = timesWithout(model, { ...lengths, first: lengths.tokens, last: lengths.tokens });
-    replace(parts.said, saidOf(cache, tokenName(last), on, times));
-    if (taken) setText(parts.server, serverOf(session.drawn(path.ids.length - 1)));
+    const cost = costOfSteps(model, { ...lengths, first: lengths.tokens, last: lengths.tokens });
+    replace(parts.said, saidOf(cache, isNext ? null : tokenName(last), on, cost?.times ?? null));
+    if (measured) setText(parts.server, serverOf(/** @type {any} */ (step)));
     replace(parts.bars, groupsOf(model, lengths, cache));
   }
 }
@@ -101,10 +102,12 @@ function elementsOf(root, actions, onChange) {
   const costs = createCosts(actions, onChange);
   const pictures = h("div", { class: "cache-pictures" }, layers, states, about);
   const of = segment(t("cache.of"), CACHE_OF, "cache-of", (name) => t(`cache.of.${name}`));
-  const side = h("div", { class: "cache-side" }, said, of.box, toggle.row, bars, server, costs.node);
+  toggle.row.title = t("cache.switch_about");
+  const choice = h("div", { class: "cache-choice" }, of.box, toggle.row);
+  const side = h("div", { class: "cache-side" }, said, choice, bars, server);
   const kept = h("span", { class: "dim" });
   const title = h("div", { class: "written-head" }, h("h2", null, t("cache.title"), kept));
-  replace(root, title, h("div", { class: "cache-parts" }, pictures, side));
+  replace(root, title, h("div", { class: "cache-parts" }, pictures, costs.node, side));
   return { said, kept, toggle, of, server, bars, layers, states, about, pictures, costs };
 }
 
@@ -140,10 +143,24 @@ function drawStates(place, about, trace, state, attention) {
   setText(about, [t("cache.state_about"), isEdited && t("cache.state_edited")].filter(Boolean).join(" "));
 }
 
+/**
+ * The newest step as the switch stands: as it was taken, or counted from shapes; of a text without one, the step to come.
+ * @param {FetchedTrace} trace @param {Path} path @param {Cache|undefined} taken @param {boolean} on @returns {Cache|undefined}
+ */
+function shownOf(trace, path, taken, on) {
+  if (taken && (!trace.causal || isAnew(taken) !== on)) return taken;
+  return countedOf(trace, path, on) ?? taken;
+}
+
 /** The lengths of what the newest step read. @param {FetchedTrace} trace @param {Path} path @param {Cache|undefined} cache @returns {Lengths} */
 function lengthsOf(trace, { ids }, cache) {
-  const cross = crossAttention(trace.model);
-  return { tokens: cache?.positions ?? ids.length, source: cross ? tokensOf(cross, trace.sides).length : 0 };
+  return { tokens: cache?.positions ?? ids.length, source: sourceOf(trace) };
+}
+
+/** How many tokens an encoder has read. @param {FetchedTrace} trace */
+function sourceOf({ model, sides }) {
+  const cross = crossAttention(model);
+  return cross ? tokensOf(cross, sides).length : 0;
 }
 
 /** What each step of the path cost that was taken here. @param {Session} session @param {Path} path @returns {Cache[]} */
@@ -153,37 +170,48 @@ const stepsOf = (session, { ids }) => ids.map((_, index) => session.drawn(index)
 const isAnew = ({ computed, positions }) => computed === positions;
 
 /**
- * What the newest step keeps and computes, from shapes: of a text that was written before this page was opened.
- * @param {FetchedTrace} trace @param {Path} path @param {Lengths} lengths @returns {Cache|undefined}
+ * What a step keeps and computes, from shapes: the newest one of a text, or the one that comes after a prompt.
+ * @param {FetchedTrace} trace @param {Path} path @param {boolean} on @returns {Cache|undefined}
  */
-function countedOf({ model, causal }, { ids, nPrompt }, lengths) {
-  if (ids.length <= nPrompt || !causal || !cachedAttention(model)) return undefined;
-  const bytes = keyBytes(model, lengths);
-  return { positions: ids.length, computed: 1, bytes, milliseconds: 0, together: 1 };
+function countedOf(trace, { ids, nPrompt }, on) {
+  if (!trace.causal || !cachedAttention(trace.model)) return undefined;
+  const positions = Math.max(ids.length, nPrompt + 1);
+  const bytes = on ? keyBytes(trace.model, { tokens: positions, source: sourceOf(trace) }) : 0;
+  return { positions, computed: on ? 1 : positions, bytes, milliseconds: 0, together: 1 };
 }
 
-/** What the cache saves in all steps that wrote the text, or why nothing is said of it. @param {FetchedTrace} trace @param {Path} path @param {Lengths} lengths */
-function allSaid({ model, causal }, { ids, nPrompt }, { source }) {
+/** What the cache saves in all steps that wrote the text, or why nothing is said of it. @param {FetchedTrace} trace @param {Path} path @param {Lengths} lengths @param {boolean} on */
+function allSaid({ model, causal }, { ids, nPrompt }, { source }, on) {
   if (!causal) return t("cache.all_recomputed");
-  const times = timesWithout(model, { first: nPrompt + 1, last: ids.length, source });
-  if (times === null) return t("cache.not_counted");
-  return h("b", null, t("cache.saved_all", { n: ids.length - nPrompt, times: timesText(times) }));
+  const cost = costOfSteps(model, { first: nPrompt + 1, last: ids.length, source });
+  if (!cost) return t("cache.not_counted");
+  const words = { n: ids.length - nPrompt, times: timesText(cost.times) };
+  const [here, there] = on ? [cost.less, cost.more] : [cost.more, cost.less];
+  const sums = t("cache.sums", { here: multiplyAdds(here), there: multiplyAdds(there) });
+  return [
+    h("b", null, t(on ? "cache.saved_all" : "cache.not_saved_all", words)),
+    " ",
+    h("span", { class: "dim" }, sums),
+  ];
 }
+
+/** @param {number} value */
+const multiplyAdds = (value) => (value >= 1e9 ? `${number(value / 1e9, 1)}\u202fG` : millions(value));
 
 /** @param {number} times */
 const timesText = (times) => number(times, times < 10 ? 1 : 0);
 
-/** What the cache saved, in large, and how much it holds. @param {Cache} cache @param {string} token  the newest @param {boolean} on @param {number|null} ratio */
+/** What the cache saves, in large, and how much it holds. @param {Cache} cache @param {string|null} token  the newest; null: it is still to come @param {boolean} on @param {number|null} ratio */
 function saidOf(cache, token, on, ratio) {
-  const { positions, computed, bytes } = cache;
-  const [n, size] = [positions, byteSize(bytes)];
-  const times = ratio !== null && ratio >= 1.05 ? timesText(ratio) : null;
-  const key = !isAnew(cache) ? "saved" : on && bytes === 0 ? "recomputed" : "off_said";
-  if (key === "recomputed") return t("cache.recomputed", { n, token });
-  const counted = t(`cache.${key === "saved" ? "cached" : "off_said"}`, { n, computed, token });
-  if (times === null) return key === "saved" ? t("generation.cache", { n, computed, size }) : counted;
-  const head = key === "saved" ? "cache.saved" : "cache.not_saved";
-  return [h("b", null, t(head, { times, size })), " ", h("span", { class: "dim" }, counted)];
+  const { positions: n, computed, bytes } = cache;
+  const size = byteSize(bytes);
+  if (isAnew(cache) && on && bytes === 0) return t("cache.recomputed", { n });
+  const [head, said] = isAnew(cache) ? ["not_saved", "off_said"] : ["saved", "cached"];
+  const next = token === null ? "_next" : "";
+  const counted = t(`cache.${said}${next}`, { n: said === "cached" ? n - computed : n, token: token ?? "" });
+  if (ratio === null || ratio < 1.05) return said === "cached" ? t("generation.cache", { n, computed, size }) : counted;
+  const words = t(`cache.${head}${next}`, { times: timesText(ratio), size });
+  return [h("b", null, words), " ", h("span", { class: "dim" }, counted)];
 }
 
 /** What was read before this step, what it computed, and how long that took. @param {{cache: Cache, begun?: {reused: number, computed: number}|null}} step */

@@ -8,7 +8,7 @@ import { writingRequest } from "../../data/request.js";
 import { measureCaching } from "../../data/streams.js";
 import { cachedAttention, keyBytes, recurrentAttention, stateBytes, stepCost } from "../../model/kv_cache.js";
 import { segment } from "../../ui/controls.js";
-import { h, replace, setText, svg, update } from "../../ui/dom.js";
+import { h, lowSheet, replace, setText, svg, update } from "../../ui/dom.js";
 import { byteSize, errorText, integer, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { CACHE_COSTS, cacheState } from "../view_states.js";
@@ -28,6 +28,7 @@ import { CACHE_COSTS, cacheState } from "../view_states.js";
  * @property {string} label  a description for screen readers
  * @property {number} last  the most tokens of the axis
  * @property {number} at  the tokens so far
+ * @property {number} high  in pixels
  * @property {boolean} log  whether the other axis is logarithmic
  * @property {(value: number) => string} word
  * @property {string} unit
@@ -41,7 +42,7 @@ const PLACES = 48;
 const drawCostChart = charts({
   look: "cache-chart",
   margin: { left: 62, right: 10, top: 24, bottom: 38 },
-  height: () => 186,
+  height: ({ high }) => high,
   paint,
 });
 
@@ -78,10 +79,10 @@ const decadesOf = ({ low, high }) => ({
 /**
  * What is drawn: lines counted for every length, and what was measured.
  * @param {"multiply_adds"|"bytes"|"milliseconds"} shows
- * @param {{model: Model, source: number, last: number, steps: Cache[], readings: CacheReading[]}} of
+ * @param {{model: Model, source: number, last: number, steps: Cache[], readings: CacheReading[], on: boolean}} of  `on`: as it is written now
  * @returns {CostChart["lines"]}
  */
-function costLines(shows, { model, source, last, steps, readings }) {
+function costLines(shows, { model, source, last, steps, readings, on }) {
   const lengths = [
     ...new Set(Array.from({ length: PLACES }, (_, i) => Math.max(1, Math.round((last * i) / (PLACES - 1))))),
   ];
@@ -100,10 +101,10 @@ function costLines(shows, { model, source, last, steps, readings }) {
     /** @param {boolean} cached */
     const of = (cached) => (/** @type {number} */ tokens) =>
       /** @type {import("../../model/kv_cache.js").StepCost} */ (stepCost(model, { tokens, source, cached }));
-    return [true, false].flatMap((cached) => [
-      { look: cached ? "with" : "without", points: counted((n) => of(cached)(n).weights + of(cached)(n).attention) },
-      { look: `${cached ? "with" : "without"} part`, points: counted((n) => of(cached)(n).attention) },
-    ]);
+    return [true, false].map((cached) => ({
+      look: `${cached ? "with" : "without"}${cached === on ? " taken" : ""}`,
+      points: counted((n) => of(cached)(n).weights + of(cached)(n).attention),
+    }));
   }
   const carries = recurrentAttention(model);
   if (shows === "bytes")
@@ -115,7 +116,7 @@ function costLines(shows, { model, source, last, steps, readings }) {
           ]
         : []),
       ...(cachedAttention(model) // what other mechanisms keep is not counted
-        ? [{ look: "with part", points: counted((n) => keyBytes(model, { tokens: n, source })) }]
+        ? [{ look: "with", points: counted((n) => keyBytes(model, { tokens: n, source })) }]
         : []),
       { look: "without", points: counted(() => 0) },
       taken(true, ({ bytes }) => bytes),
@@ -158,19 +159,24 @@ export function createCosts(actions, onChange) {
   const button = h("button", { class: "btn", type: "button", dataset: { testid: "cache-measure" } });
   const said = h("span", { role: "status", dataset: { testid: "cache-difference" } });
   const measured = h("p", { class: "cache-measure" }, button, said);
-  const node = h("div", { class: "cache-costs" }, shown.box, chart, legend, measured);
+  const node = h(
+    "div",
+    { class: "cache-costs" },
+    h("div", { class: "cache-lines" }, shown.box, legend, measured),
+    chart,
+  );
   const measuring = createCacheMeasuring(onChange, () => actions.get().drawer === "cache");
   return {
     node,
     /** @param {{model: any, source: number, ids: number[], steps: Cache[]}} of @param {State} state */
     draw({ model, source, ids, steps }, state) {
-      const { shows } = cacheState.of(state);
+      const { shows, on } = cacheState.of(state);
       const run = writingRequest(state, ids, model);
       const { readings, running, error } = measuring.of(run);
       const far =
         shows === "milliseconds" ? Math.max(16, Math.round(1.25 * ids.length)) : Math.max(256, 2 * ids.length);
       const last = Math.min(model.max_seq_len, far);
-      const lines = costLines(shows, { model, source, last, steps, readings });
+      const lines = costLines(shows, { model, source, last, steps, readings, on });
       shown.show(shows, (name) => actions.set(cacheState.patch({ shows: name })));
       const empty = lines.every(({ points }) => points.length === 0);
       const label = t(`cache.chart.${shows}`);
@@ -179,7 +185,7 @@ export function createCosts(actions, onChange) {
       legend.hidden = empty && !uncounted;
       if (!empty)
         drawCostChart(chart, {
-          ...{ label, last, at: ids.length, log: shows !== "bytes", word: WORDS[shows], lines },
+          ...{ label, last, at: ids.length, log: shows !== "bytes", word: WORDS[shows], lines, high: heightIn(node) },
           unit: t(`cache.unit.${shows}`),
         });
       replace(legend, uncounted ? t("cache.not_counted") : legendOf(shows, recurrentAttention(model) !== null));
@@ -194,12 +200,17 @@ export function createCosts(actions, onChange) {
   };
 }
 
+/** The height of the lines; what else stands in a low sheet, which they fill. */
+const [HEIGHT, BESIDE] = [186, 124];
+
+/** @param {Element} place */
+const heightIn = (place) => Math.max(HEIGHT, (lowSheet(place)?.clientHeight ?? 0) - BESIDE);
+
 /** @param {typeof CACHE_COSTS[number]} shows @param {boolean} carries  whether the model carries a state */
 const legendOf = (shows, carries) => [
   h("span", { class: "key with" }, t("cache.with")),
   h("span", { class: "key without" }, t("cache.without")),
-  shows === "multiply_adds" && h("span", { class: "key part" }, t("cache.part")),
-  shows === "bytes" && h("span", { class: "key part" }, t(carries ? "cache.counted_state" : "cache.counted")),
+  shows === "bytes" && carries && h("span", { class: "key part" }, t("cache.counted_state")),
 ];
 
 /**

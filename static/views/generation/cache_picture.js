@@ -52,6 +52,8 @@ export function drawLayers(place, trace, state, { own, cross, fresh, first }) {
   if (place.dataset.drawn === content) return window;
   const slides = place.dataset.drawn !== undefined && fresh.to - fresh.from === 1;
   place.dataset.drawn = content;
+  // Of one new column, whose it is.
+  const newest = fresh.to - fresh.from === 1 && namesOf(tokensOf(own, trace.sides)).map(nameText)[fresh.from];
   const source = { from: 0, to: first ? Number.POSITIVE_INFINITY : 0 };
   /** @param {Attention} attention @param {number} layer @param {Fresh} made @param {boolean[]} far */
   const pair = (attention, layer, made, far) => {
@@ -66,7 +68,7 @@ export function drawLayers(place, trace, state, { own, cross, fresh, first }) {
       h(
         "figure",
         { class: `cache-layer${slides ? " slides" : ""}` },
-        h("figcaption", null, t("place.layer", { n: layer })),
+        h("figcaption", null, t("place.layer", { n: layer }), newest && h("b", null, newest)),
         pair(own, layer, fresh, dropped[i]),
         cross && has(cross, layer) && h("div", { class: "cache-cross" }, pair(cross, layer, source, [])),
       ),
@@ -76,42 +78,54 @@ export function drawLayers(place, trace, state, { own, cross, fresh, first }) {
 }
 
 /**
- * One layer's keys or values of a head: a column for each token, the stronger the larger.
+ * One layer's keys or values of a head: a column for each token, the stronger the larger. What is new stands apart: it is never too narrow to be seen.
  * @param {FloatTensor} tensor  [kv_head position d_head] @param {Place} of
  */
 function picture({ shape: [, n, d], data }, { role, attention, layer, head, fresh, names, dropped }) {
-  const canvas = h("canvas", { width: n, height: d, role: "img" });
   const cells = data.subarray(head * n * d, (head + 1) * n * d);
   const most = cells.reduce((sum, one) => Math.max(sum, Math.abs(one)), Number.MIN_VALUE);
-  const grey = pixelsBetween([cssColour("--panel"), cssColour("--ink-3")], 256);
-  const own = pixelTable(role);
-  const image = new ImageData(n, d);
-  const pixels = new Uint32Array(image.data.buffer);
-  for (let at = 0; at < n; at++) {
-    if (dropped[at]) continue; // transparent over hatching
-    const isFresh = at >= fresh.from && at < fresh.to;
-    for (let i = 0; i < d; i++) {
-      const share = cells[at * d + i] / most; // in [-1, 1]; a ramp of its own has 0 in the middle
-      pixels[i * n + at] = isFresh ? own[Math.round(127.5 + 127.5 * share)] : grey[Math.round(255 * Math.abs(share))];
-    }
-  }
-  /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d")).putImageData(image, 0, 0);
   const name = role.toUpperCase();
-  canvas.setAttribute("aria-label", t("cache.picture_of", { role: name, layer, n, most: number(most, 2) }));
   const [from, to] = [Math.min(fresh.from, n), Math.min(fresh.to, n)];
-  const mark = to > from && h("i", { "aria-hidden": true, style: { "--from": from / n, "--share": (to - from) / n } });
-  canvas.addEventListener("pointermove", ({ offsetX, offsetY }) => {
-    const at = Math.min(n - 1, Math.max(0, Math.floor((offsetX / canvas.clientWidth) * n)));
-    const i = Math.min(d - 1, Math.max(0, Math.floor((offsetY / canvas.clientHeight) * d)));
-    const value = significant(cells[at * d + i]);
-    canvas.title = t("cache.cell", { role: name, layer, token: names[at], i, value });
-  });
+  /** @param {number} first @param {number} end @param {boolean} isNew */
+  const columns = (first, end, isNew) => {
+    const shade = shadesOf(role, isNew);
+    const image = new ImageData(end - first, d);
+    const pixels = new Uint32Array(image.data.buffer);
+    for (let at = first; at < end; at++)
+      if (!dropped[at])
+        // else transparent over hatching
+        for (let i = 0; i < d; i++) pixels[i * (end - first) + at - first] = shade(cells[at * d + i] / most);
+    const size = { width: end - first, height: d };
+    const canvas = h("canvas", { ...size, class: isNew ? "new" : "kept", style: { "--columns": end - first } });
+    /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d")).putImageData(image, 0, 0);
+    canvas.addEventListener("pointermove", ({ offsetX, offsetY }) => {
+      const share = Math.max(0, offsetX / canvas.clientWidth);
+      const at = Math.min(end - 1, first + Math.floor(share * (end - first)));
+      const i = Math.min(d - 1, Math.max(0, Math.floor((offsetY / canvas.clientHeight) * d)));
+      const value = significant(cells[at * d + i]);
+      canvas.title = t("cache.cell", { role: name, layer, token: names[at], i, value });
+    });
+    return canvas;
+  };
+  const parts = [
+    from > 0 && columns(0, from, false),
+    to > from && columns(from, to, true),
+    n > to && columns(to, n, false),
+    fresh.from >= n && h("i", { "aria-hidden": true }), // the column that is to come
+  ];
+  const words = t("cache.picture_of", { role: name, layer, n, most: number(most, 2) });
   const shared = attention.n_kv_head / attention.n_head;
   return h(
     "div",
     { class: `cache-picture ${role}`, dataset: { role, layer, of: attention.id }, style: { "--shared": shared } },
     h("b", { class: role }, name),
-    canvas,
-    mark,
+    h("div", { class: "cache-columns", role: "img", "aria-label": words }, parts),
   );
+}
+
+/** The colour of a value in [-1, 1]: of what was kept, grey; of what is new, that of its role, whose ramp has 0 in the middle. @param {"k"|"v"} role @param {boolean} isNew */
+function shadesOf(role, isNew) {
+  const own = isNew ? pixelTable(role) : pixelsBetween([cssColour("--panel"), cssColour("--ink-3")], 256);
+  return (/** @type {number} */ share) =>
+    isNew ? own[Math.round(127.5 + 127.5 * share)] : own[Math.round(255 * Math.abs(share))];
 }
