@@ -58,7 +58,7 @@ export function actualOf({ written }, { position, candidates }) {
   return { token, key: `${goesOn}_far`, vars: { n: candidates.length, before: percent(candidates.at(-1).before) } };
 }
 
-/** Text about the tokens that the list does not show. @param {any} model @param {any} prediction @param {number} limit */
+/** Text about the tokens that the list does not show; its tooltip says which setting excluded how much. @param {any} model @param {any} prediction @param {number} limit */
 export function restOf(model, { candidates, n_kept, mass_cut, masses_cut, settings }, limit) {
   if (settings.temperature === 0) return t("next.greedy");
   const more = n_kept - candidates.slice(0, limit).filter((/** @type {{kept: boolean}} */ { kept }) => kept).length;
@@ -66,9 +66,10 @@ export function restOf(model, { candidates, n_kept, mass_cut, masses_cut, settin
   const key = cut === 0 ? "next.rest_uncut" : more === 0 ? "next.rest_all" : "next.rest";
   const of = Object.entries(/** @type {Object<string, number>} */ (masses_cut)).filter(([, mass]) => mass > 0);
   const nameOf = (/** @type {string} */ by) => (by === "banned" ? t("generation.banned") : by.replace("_", "\u2011"));
-  const sum = of.map(([name, mass]) => `${nameOf(name)} ${percent(mass)}`).join(" + ");
-  const mass = of.length > 1 ? `${percent(mass_cut)} = ${sum}` : percent(mass_cut);
-  return t(key, { more: integer(more), cut: integer(cut), mass });
+  const parts = of.map(([name, mass]) => `${nameOf(name)} ${percent(mass)}`).join(" + ");
+  const title = of.length ? t("next.rest_by", { parts }) : null;
+  const vars = { more: integer(more), cut: integer(cut), mass: percent(mass_cut) };
+  return h("span", { title }, t(key, vars));
 }
 
 const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
@@ -86,9 +87,10 @@ export function kindOfToken({ text, partial, special }, before) {
   return goesOn && !SPACELESS.test(text) ? t("token_kind.piece", { word: `${before.text.trim()}${text}` }) : null;
 }
 
-/** H in bits, and the number of equally likely tokens that it stands for. @param {any} prediction */
+/** How many equally likely tokens would be as uncertain; the tooltip has H in bits. @param {any} prediction */
 export function unsureOf({ entropy_bits }) {
-  return t("next.entropy", { bits: number(entropy_bits, 2), like: number(2 ** entropy_bits, 1) });
+  const title = t("next.entropy_about", { bits: number(entropy_bits, 2) });
+  return h("span", { title }, t("next.entropy", { like: number(2 ** entropy_bits, 1) }));
 }
 
 const KNOWN = ["negative", "positive"];

@@ -18,7 +18,7 @@ import { actualOf, namedToken, predictionPlace, restOf, unsureOf } from "../ui/t
  */
 
 /** The ribbon's prediction station has more of them. */
-const SHOWN = 8;
+const SHOWN = 6;
 
 const elementsOf = perRoot((root) => {
   const parts = {

@@ -40,14 +40,12 @@ function createPanel(root, actions) {
   const restart = createRestart(session, player);
   const parts = {
     tree,
-    tools: createTreeTools(session, actions, tree.zooms, { ways: ways.button, restart: restart.node }),
-    ways: ways.said,
+    tools: createTreeTools(session, actions, tree.zooms, { ways: [ways.button, ways.said], restart: restart.node }),
     cross: createCrossRow(session, actions),
     drawn: createDrawn(session),
     beams: createBeams(session, actions),
     two: createTwoSettings(session, player, actions),
-    title: h("span", { class: "nowrap" }),
-    count: h("span", { class: "dim", dataset: { testid: "gen-count" } }),
+    count: h("span", { class: "dim count", dataset: { testid: "gen-count" } }),
     notes: h("p", { class: "note", dataset: { testid: "gen-note" } }),
   };
   replace(root, layout(parts));
@@ -55,8 +53,7 @@ function createPanel(root, actions) {
   function draw() {
     const state = actions.get();
     const path = session.path();
-    setText(parts.title, t("tree.title"));
-    if (path) setText(parts.count, countOf(path, player, state));
+    if (path) setText(parts.count, countOf(path, player));
     restart.draw();
     ways.draw(state);
     parts.tools.draw();
@@ -75,23 +72,20 @@ function createPanel(root, actions) {
 }
 
 /**
- * @typedef {{title: HTMLElement, tree: {node: HTMLElement}, tools: {node: HTMLElement, more: HTMLElement}, ways: HTMLElement, cross: {node: HTMLElement},
+ * @typedef {{tree: {node: HTMLElement}, tools: {node: HTMLElement, hint: HTMLElement, more: HTMLElement[]}, cross: {node: HTMLElement},
  *   drawn: {node: HTMLElement}, two: {node: HTMLElement}, beams: {node: HTMLElement}, count: HTMLElement, notes: HTMLElement}} Layout
  */
 
 /** @param {Layout} parts */
-function layout({ title, tree, tools, ways, cross, drawn, two, beams, count, notes }) {
-  const head = h("div", { class: "written-head" }, h("h2", null, title, count));
+function layout({ tree, tools, cross, drawn, two, beams, count, notes }) {
+  const head = h("div", { class: "written-head" }, h("h2", null, t("tree.title")), tools.hint, tools.node);
   const more = buildFold("writing", t("tree.more"), tools.more, two.node, beams.node);
-  return [head, tools.node, ways, tree.node, notes, cross.node, drawn.node, more];
+  return [head, tree.node, notes, cross.node, drawn.node, h("div", { class: "tree-foot" }, count, more)];
 }
 
-/** "4 of 12 new tokens, seed 7". @param {Path} path @param {Player} player @param {State} state */
-function countOf({ ids, nPrompt }, player, { seed, temperature }) {
-  const done = ids.length - nPrompt;
-  const goal = done > 0 && done % player.length() === 0 && player.doing !== "play" ? done : player.goal();
-  return t(temperature === 0 ? "generation.count_greedy" : "generation.count", { done, goal, seed });
-}
+/** "4 written. Play stops after 12.". @param {Path} path @param {Player} player */
+const countOf = ({ ids, nPrompt }, player) =>
+  t("generation.count", { done: ids.length - nPrompt, goal: player.goal() });
 
 /** Why there is no next token, and other remarks. @param {string|null} blocked @param {State} state @param {ModelTrace|null} trace */
 function notesOf(blocked, state, trace) {

@@ -5,8 +5,8 @@ import { tokenName } from "../../model/labels.js";
 import { inside } from "../../model/sides.js";
 import { followsQuery, queryAt } from "../../model/written.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";
-import { number, percent } from "../../ui/format.js";
-import { headWords } from "../../ui/heads.js";
+import { briefPercent, number, percent } from "../../ui/format.js";
+import { headBrief, headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
 import { partsOf, sharesLine, wordsWidth } from "./draw_bar.js";
@@ -58,8 +58,8 @@ function howOf({ step, index, word, path, greedy, blocked, from }) {
   if (!step) return phrase("generation.by_hand", { token: word });
   if (step.u === null)
     return phrase(`generation.${step.typed ? "typed" : "forced"}`, { token: word, before: percent(step.before, 1) });
-  const vars = { u: h("b", { class: "mono" }, number(step.u, 4)), token: word, index };
-  const [before, after] = [percent(step.before), percent(step.after)];
+  const vars = { u: number(step.u, 2), token: word, index };
+  const [before, after] = [briefPercent(step.before), briefPercent(step.after)];
   return phrase(greedy ? "generation.fell_greedy" : "generation.fell", { ...vars, before, after });
 }
 
@@ -80,7 +80,7 @@ function placeOf(trace, { layer, head }, { ids }, query) {
   const from = (written.real.start + query) * detail.overview.shape[1];
   const row = detail.overview.data.subarray(from + start, from + end);
   const key = row.reduce((best, value, i) => (value > row[best] ? i : best), 0);
-  const of = headWords(trace.model, { attention: detail.attention, layer, head });
+  const of = headBrief(trace.model, { attention: detail.attention, layer, head });
   return { of, key, token: keys.tokens[start + key], weight: row[key] };
 }
 
@@ -91,12 +91,11 @@ function isTrace({ tokens, real: { start, end } }, ids) {
 
 /** @param {NonNullable<ReturnType<typeof placeOf>>} place @param {VocabularyToken} query */
 function looksOf({ of, key, token, weight }, query) {
-  const value = h("b", { class: "mono" }, number(weight));
+  const value = h("span", { dataset: { key, value: weight } }, percent(weight));
   return phrase("generation.looks", {
     of,
     query: namedToken(query, "q"),
     key: namedToken(token, "k"),
-    at: key,
     weight: value,
   });
 }

@@ -10,10 +10,10 @@ import { sharedLength } from "../../model/selection.js";
 import { comparedNodes, nodeShown } from "../../model/written.js";
 import { patchBetween, runOf } from "../../state/run.js";
 import { nodeAt } from "../../state/text_tree.js";
-import { h, perRoot, replace } from "../../ui/dom.js";
-import { number, percent } from "../../ui/format.js";
-import { headWords } from "../../ui/heads.js";
-import { phrase, t } from "../../ui/i18n.js";
+import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { briefPercent, number } from "../../ui/format.js";
+import { headBrief } from "../../ui/heads.js";
+import { t } from "../../ui/i18n.js";
 import { writerOf } from "./player.js";
 import { editWords } from "./tree_picture.js";
 
@@ -25,20 +25,25 @@ import { editWords } from "./tree_picture.js";
  * @import { Actions, Draw } from "../view.js"
  */
 
-/** How many tokens of what both begin with are written out; how many tokens and keys are listed, of each text and of both. */
-const [COMMON, EACH, LISTED] = [4, 4, 6];
+/** How many tokens of what both begin with are written out; how many tokens and keys are listed, and from which share on. */
+const [COMMON, LISTED, LEAST] = [4, 4, 0.0005];
+/** From how many bits two distributions are called similar, different, very different. */
+const APART = [0.05, 0.5, 2];
 
 /** @typedef {{tokens: Token[], likely: any[], logP: Float64Array|null, row: Float32Array|null}} Node  `row`: of the last token in the open head */
 
 const elementsOf = perRoot((root) => {
   const texts = h("div", { class: "pair-texts" });
   const next = h("div", { class: "pair-rows", dataset: { testid: "pair-next" } });
-  const apart = h("p", { dataset: { testid: "pair-kl" } });
+  const apart = h("span", { class: "apart", dataset: { testid: "pair-kl" } });
   const where = h("h3");
   const looks = h("div", { class: "pair-rows", dataset: { testid: "pair-looks" } });
   const tools = h("div", { class: "tree-tools" });
-  replace(root, h("h2", null, t("pair.title")), texts, h("h3", null, t("pair.next")), next, apart, where, looks, tools);
-  return { texts, next, apart, where, looks, tools };
+  const attention = h("section", null, where, looks);
+  const both = h("section", null, h("h3", null, t("pair.next"), " ", apart), next);
+  const columns = h("div", { class: "pair-columns" }, both, attention);
+  replace(root, h("div", { class: "bar" }, h("h2", null, t("pair.title")), tools), texts, columns);
+  return { texts, next, apart, where, looks, attention, tools };
 });
 
 /** @type {Draw} */
@@ -56,10 +61,10 @@ export function draw(root, trace, state, actions) {
     [a, b].map((one, i) => textLine(i, one, common, edits[i])),
   );
   replace(parts.next, nextRows(a, b));
-  replace(parts.apart, apartWords(a, b));
-  parts.where.hidden = parts.looks.hidden = !open || !a.row || !b.row;
-  if (open && !parts.looks.hidden) {
-    replace(parts.where, t("pair.looks", { of: headWords(trace.model, open) }));
+  sayApart(parts.apart, a, b);
+  parts.attention.hidden = !open || !a.row || !b.row;
+  if (open && !parts.attention.hidden) {
+    replace(parts.where, t("pair.looks"), " ", h("span", { class: "dim" }, headBrief(trace.model, open)));
     replace(parts.looks, lookRows(a, b, common));
   }
   replace(parts.tools, toolsOf(trace, state, actions, two));
@@ -102,37 +107,43 @@ function textLine(i, { tokens }, common, edit) {
   const words = h("span", { translate: "no" }, common > COMMON ? "… " : "", before.replace(/^\s/, ""), own);
   const badge = h("b", { class: `pair-badge ${"ab"[i]}` }, "AB"[i]);
   const run = edit && h("small", { class: "edit" }, ` ${edit}`);
-  return h("p", { dataset: { testid: `pair-${"ab"[i]}` } }, badge, " ", words, run);
+  return h("p", { title: words.textContent, dataset: { testid: `pair-${"ab"[i]}` } }, badge, " ", words, run);
 }
 
 /** @typedef {{name: string, a: number|null, b: number|null, id?: number}} Row  null: this text does not have it */
 
-/** The strongest in both, the strongest first. @param {Row[]} rows */
-const strongest = (rows) => rows.sort((x, y) => (y.a ?? 0) + (y.b ?? 0) - (x.a ?? 0) - (x.b ?? 0)).slice(0, LISTED);
+/** The strongest in both, the strongest first; not those that are hardly in either. @param {Row[]} rows */
+const strongest = (rows) =>
+  rows
+    .filter(({ a, b }) => Math.max(a ?? 0, b ?? 0) >= LEAST)
+    .sort((x, y) => (y.a ?? 0) + (y.b ?? 0) - (x.a ?? 0) - (x.b ?? 0))
+    .slice(0, LISTED);
 
 /** The most likely next tokens of both, with the model's own probabilities. @param {Node} a @param {Node} b */
 function nextRows(a, b) {
   const known = new Map([...a.likely, ...b.likely].map((one) => [one.id, one]));
   const share = (/** @type {Node} */ { logP, likely }, /** @type {number} */ id) =>
     logP ? Math.exp(logP[id]) : (likely.find((one) => one.id === id)?.before ?? null);
-  const rows = [...new Set([...a.likely.slice(0, EACH), ...b.likely.slice(0, EACH)].map(({ id }) => id))];
+  const rows = [...new Set([...a.likely.slice(0, LISTED), ...b.likely.slice(0, LISTED)].map(({ id }) => id))];
   return strongest(rows.map((id) => ({ name: tokenName(known.get(id)), a: share(a, id), b: share(b, id), id }))).map(
     rowOf,
   );
 }
 
-/** How far the two distributions are apart, over the whole vocabulary. @param {Node} a @param {Node} b */
-function apartWords({ logP: p }, { logP: q }) {
-  if (!p || !q) return t("pair.many");
-  const bits = (/** @type {number} */ value) => h("b", { class: "mono", dataset: { value } }, number(value, 3));
-  return phrase("pair.kl", { ab: bits(klBits(p, q)), ba: bits(klBits(q, p)) });
+/** How far the two distributions are apart, over the whole vocabulary: in words, by the larger divergence. @param {HTMLElement} root @param {Node} a @param {Node} b */
+function sayApart(root, { logP: p }, { logP: q }) {
+  if (!p || !q) return update(root, { title: t("pair.many") });
+  const [ab, ba] = [klBits(p, q), klBits(q, p)];
+  setText(root, t(`pair.apart.${APART.filter((least) => Math.max(ab, ba) >= least).length}`));
+  const vars = { ab: number(ab, 3), ba: number(ba, 3), nearly: number(APART[0], 2), very: number(APART[2], 0) };
+  return update(root, { title: t("pair.kl_about", vars), dataset: { ab, ba } });
 }
 
 /** @param {ArrayLike<number>} row @returns {number[]} the keys with the largest weights */
 const mostIn = (row) =>
   Array.from(row, (_, key) => key)
     .sort((x, y) => row[y] - row[x])
-    .slice(0, EACH);
+    .slice(0, LISTED);
 
 /** The keys that the last tokens attend to most; what both texts begin with is one row. @param {Node} a @param {Node} b @param {number} common */
 function lookRows(a, b, common) {
@@ -150,16 +161,22 @@ function lookRows(a, b, common) {
 
 /** A name, and a bar and a number for each text. @param {Row} row */
 function rowOf({ name, a, b, id }) {
-  const bar = (/** @type {number|null} */ share, /** @type {string} */ of) =>
-    h("u", { class: of, "aria-hidden": true }, h("s", { style: { width: `${100 * (share ?? 0)}%` } }));
-  const said = (/** @type {number|null} */ share) => h("span", null, share === null ? "–" : percent(share, 1));
+  const of = (/** @type {number|null} */ share, /** @type {"a"|"b"} */ which) => [
+    h("b", { class: `pair-badge ${which}` }, which.toUpperCase()),
+    h("u", { class: which, "aria-hidden": true }, h("s", { style: { width: `${100 * (share ?? 0)}%` } })),
+    h(
+      "span",
+      share === null ? { class: "figure", title: t("pair.none") } : { class: "figure" },
+      share === null ? "–" : briefPercent(share),
+    ),
+  ];
   const data = { a: a ?? "", b: b ?? "", ...(id !== undefined && { id }) };
   return h(
     "div",
     { class: "pair-row", dataset: data },
-    h("span", { class: "name", translate: "no" }, name),
-    h("span", { class: "bars" }, bar(a, "a"), bar(b, "b")),
-    h("span", { class: "figures" }, said(a), said(b)),
+    h("span", { class: "name", translate: "no", title: name }, name),
+    of(a, "a"),
+    of(b, "b"),
   );
 }
 

@@ -28,15 +28,24 @@ const ZOOMS = [0.8, 1, 1.25, 1.6];
 const LEAST_SHARES = 1;
 /** @param {Session} session @param {Player} player @param {Actions} actions */
 export function createTree(session, player, actions) {
-  let zoom = 1;
-  let drawn = "";
+  let [zoom, room, drawn] = [1, 0, ""];
   let all = /** @type {Placed[]} */ ([]);
   let known = /** @type {TextTree|null} */ (null);
   const edges = svg("svg", { class: "tree-edges", "aria-hidden": true });
   const items = h("div", { class: "tree-items", role: "tree", "aria-label": t("tree.title"), on: { keydown } });
   const marks = h("div", { class: "tree-marks" });
   const canvas = h("div", { class: "tree-canvas", translate: "no" }, edges, items, marks);
-  const scroll = h("div", { class: "tree-scroll", dataset: { testid: "tree" } }, canvas);
+  const scroll = h(
+    "div",
+    { class: "tree-scroll", dataset: { testid: "tree" }, on: { scroll: sayWhatIsHidden } },
+    canvas,
+  );
+  // It was drawn while its drawer was closed, or what stands beside it has another width.
+  new ResizeObserver(([{ contentRect }]) => {
+    if (contentRect.width === 0 || contentRect.width === room) return;
+    room = contentRect.width;
+    draw(last.trace, last.state);
+  }).observe(scroll);
   const zooms = [-1, 1].map((step) => {
     const name = step < 0 ? "out" : "in";
     const attrs = {
@@ -52,6 +61,12 @@ export function createTree(session, player, actions) {
     return h("button", { ...attrs, dataset: { testid: `tree-${name}` }, on: { click } }, step < 0 ? "−" : "+");
   });
   const last = { trace: /** @type {ModelTrace|null} */ (null), state: actions.get() };
+
+  /** A text that goes on beyond the pane's edge has a sign there. */
+  function sayWhatIsHidden() {
+    const { scrollLeft, clientWidth, scrollWidth } = scroll;
+    update(scroll, { dataset: { before: scrollLeft > 2, after: scrollLeft + clientWidth < scrollWidth - 2 } });
+  }
 
   /** @param {number} at */
   function go(at) {
@@ -85,7 +100,7 @@ export function createTree(session, player, actions) {
     const at = ZOOMS.indexOf(zoom);
     zooms.forEach((button, up) => update(button, { "aria-disabled": ZOOMS[at + (up ? 1 : -1)] ? null : "true" }));
     const words = wayTo(tree, here).map((one) => nodeAt(tree, one).ids.map(session.word));
-    const content = JSON.stringify([here, zoom, typeScale(), words]);
+    const content = JSON.stringify([here, zoom, room, typeScale(), words]);
     if (tree === known && content === drawn) return;
     [known, drawn] = [tree, content];
     paint(here, trace);
@@ -100,6 +115,7 @@ export function createTree(session, player, actions) {
       here,
       trace,
       zoom: zoom * typeScale(),
+      room,
       brief: last.state.lesson !== null,
     });
     ({ all } = picture);
@@ -114,6 +130,7 @@ export function createTree(session, player, actions) {
     });
     const row = items.querySelector('[aria-current="true"]');
     if (row) bringIntoView(scroll, /** @type {HTMLElement} */ (row), SIZE.mark * picture.zoom);
+    sayWhatIsHidden();
   }
 
   return { node: h("div", { class: "tree" }, scroll), zooms, draw };
@@ -207,57 +224,46 @@ function aboutOf({ session, tree }, { at }) {
   return [name, said, t(`tree.how.${how}`, vars)].filter(Boolean).join(" · ");
 }
 
-/** What can be pressed at the end of a branch and where the page is: a choice of two, and what is folded. @param {Picture} picture @param {Placed} one */
-function marksOf({ session, tree, ends, zoom, row }, one) {
+/**
+ * What can be pressed at the end of a branch and where the page is: a choice of two, and what is folded. At the end of a
+ * branch that goes on beyond the pane it stays in sight. @param {Picture} picture @param {Placed} one
+ */
+function marksOf(picture, one) {
+  const { session, tree, ends, zoom, row } = picture;
   const { name } = nodeAt(tree, one.at);
-  const [x, y] = [ends[one.column], (one.row * row + SIZE.line) * zoom];
-  const chosen = tree.pair.indexOf(one.at);
-  const marks = [];
-  let left = x + 8 * zoom;
-  if (one.hidden) {
-    const about = t("tree.unfold", { n: one.hidden });
-    const attrs = {
-      class: "fold-mark",
-      type: "button",
-      title: about,
-      "aria-label": about,
-      style: { left: `${left}px`, top: `${y}px` },
-    };
-    marks.push(
-      h(
-        "button",
-        {
-          ...attrs,
-          dataset: { focus: `fold ${one.at}`, testid: "tree-unfold" },
-          on: { click: () => session.fold(one.at, false) },
-        },
-        `+${one.hidden}`,
-      ),
-    );
-    left += 38 * zoom;
-  }
-  if (one.up >= 0 && (one.ends || chosen >= 0)) {
-    const about = t(chosen >= 0 ? "tree.unpick" : "tree.pick_about");
-    const attrs = {
-      class: `pick ${["a", "b"][chosen] ?? ""}`,
-      type: "button",
-      title: about,
-      "aria-label": about,
-      "aria-pressed": chosen >= 0,
-    };
-    const style = one.ends ? { left: `${left}px`, top: `${y}px` } : { left: `${x - 13 * zoom}px`, top: `${y}px` };
-    const data = { focus: `pick ${one.at}`, testid: "tree-end", at: one.at };
-    marks.push(
-      h(
-        "button",
-        { ...attrs, style, dataset: data, on: { click: () => session.pick(one.at) } },
-        ["A", "B"][chosen] ?? "+",
-      ),
-    );
-    left += 30 * zoom;
-  }
-  if (name) marks.push(h("span", { class: "name", style: { left: `${left}px`, top: `${y}px` } }, name));
-  return marks;
+  const [x, top] = [ends[one.column], `${(one.row * row + SIZE.line) * zoom}px`];
+  const isChosen = tree.pair.includes(one.at);
+  const pick = one.up >= 0 && (one.ends || isChosen) ? pickMark(picture, one) : null;
+  const inside = !one.ends && pick;
+  if (inside) update(inside, { style: { left: `${x - 13 * zoom}px`, top } });
+  const about = t("tree.unfold", { n: one.hidden });
+  const attrs = { class: "fold-mark", type: "button", title: about, "aria-label": about };
+  const data = { focus: `fold ${one.at}`, testid: "tree-unfold" };
+  const click = () => session.fold(one.at, false);
+  const after = [
+    one.hidden > 0 && h("button", { ...attrs, dataset: data, on: { click } }, `+${one.hidden}`),
+    one.ends && pick,
+    name && h("span", { class: "name" }, name),
+  ].filter(Boolean);
+  const space = h("i", { style: { width: `${x + 8 * zoom}px` } });
+  return [inside, after.length > 0 && h("div", { style: { top } }, space, h("span", null, after))].filter(Boolean);
+}
+
+/** Chooses a text to be compared, the first as A and the second as B. @param {Picture} picture @param {Placed} one */
+function pickMark({ session, tree }, { at }) {
+  const chosen = tree.pair.indexOf(at);
+  const second = chosen < 0 && tree.pair.length === 1;
+  const about = t(chosen >= 0 ? "tree.unpick" : second ? "tree.pick_second" : "tree.pick_about");
+  const attrs = {
+    class: `pick ${["a", "b"][chosen] ?? (second ? "other" : "")}`,
+    type: "button",
+    title: about,
+    "aria-label": about,
+    "aria-pressed": chosen >= 0,
+  };
+  const data = { focus: `pick ${at}`, testid: "tree-end", at };
+  const face = ["A", "B"][chosen] ?? (second ? "B" : "+");
+  return h("button", { ...attrs, dataset: data, on: { click: () => session.pick(at) } }, face);
 }
 
 /** Scrolls inside the picture only. @param {HTMLElement} scroll @param {HTMLElement} item @param {number} after  room to see what follows */

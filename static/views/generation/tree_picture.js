@@ -16,13 +16,15 @@ import { columnEnds, placedFrom } from "./tree_layout.js";
  * @import { Placed } from "./tree_layout.js"
  */
 
-/** Pixels at zoom 1: a row, one in a lesson, from its top to the edge, the bend of a fork, room around a label, a column at least, after the last, of which for a mark. */
-export const SIZE = { row: 54, short: 33, line: 26, bend: 22, around: 16, column: 54, after: 150, mark: 44, root: 190 };
+/** Pixels at zoom 1: a row, one in a lesson, from its top to the edge, the bend of a fork, room around a label, after the last column a mark, and a name. */
+export const SIZE = { row: 50, short: 33, line: 24, bend: 22, around: 16, mark: 44, name: 110 };
+/** A column, in pixels at zoom 1: at least, at most, and for so many tokens at once that Write does not move all of them. */
+const [NARROW, WIDE, FITS] = [48, 118, [6, 9, 12, 16]];
 /** How many tokens of the prompt stand before the tree. */
-const TAIL = 3;
+const TAIL = 2;
 
 /**
- * @typedef {{session: Session, tree: TextTree, here: number, trace: ModelTrace|null, zoom: number, brief: boolean}} Drawn  `brief`: without probabilities
+ * @typedef {{session: Session, tree: TextTree, here: number, trace: ModelTrace|null, zoom: number, room: number, brief: boolean}} Drawn  `room`: the width of the pane; `brief`: without probabilities
  * @typedef {Drawn & {all: Placed[], places: Map<number, Placed>, way: Set<number>, ends: number[], row: number, width: number, height: number}} Picture
  *   `places`: by node; `way`: the nodes of the shown text; `ends`: where each column ends
  */
@@ -43,10 +45,19 @@ export function pictureOf(drawn) {
     width: 0,
     height: 0,
   };
-  picture.ends = columnEnds(all, (one) => roomOf(picture, one), SIZE.column * zoom);
-  picture.width = picture.ends[picture.ends.length - 1] + SIZE.after * zoom;
+  const root = roomOf(picture, all[0]);
+  const after = (SIZE.mark + (all.some(({ at }) => nodeAt(tree, at).name) ? SIZE.name : 0)) * zoom;
+  const columns = Math.max(...all.map(({ column }) => column));
+  picture.ends = columnEnds(all, (one) => roomOf(picture, one), columnWidth(columns, picture, root + after));
+  picture.width = picture.ends[picture.ends.length - 1] + after;
   picture.height = ((1 + Math.max(...all.map(({ row }) => row))) * picture.row + 8) * zoom;
   return picture;
+}
+
+/** As wide as the pane allows, in steps. @param {number} columns @param {Drawn} drawn @param {number} taken  of the pane by the rest */
+function columnWidth(columns, { room, zoom }, taken) {
+  const fits = FITS.find((most) => columns <= most) ?? columns;
+  return Math.min(WIDE * zoom, Math.max(NARROW * zoom, (room - taken) / fits));
 }
 
 /** @param {Picture} picture @param {number} at  of the beginning, the end of its text */
@@ -62,7 +73,8 @@ function roomOf(picture, one) {
   const edit = one.edited === null ? 0 : widthOf(`100 %  ${editOf(picture, one.edited)}`, size * 0.86, "--font", 500);
   const label = widthOf(nodeLabel(picture, one.at), size, "--font", 700);
   const share = picture.brief ? 0 : widthOf("99 %", size * 0.86, "--font", 400);
-  return Math.max(label, edit, share) + (SIZE.around + (one.row > 0 && one.column ? SIZE.bend : 0)) * picture.zoom;
+  const bends = one.up >= 0 && picture.places.get(one.up)?.row !== one.row;
+  return Math.max(label, edit, share) + (SIZE.around + (bends ? SIZE.bend : 0)) * picture.zoom;
 }
 
 /** How a run differs from the plain one: "head 5·5 off". @param {WritingRun} run @param {ModelTrace|null} trace */

@@ -1,6 +1,6 @@
 /**
- * What can be done with the tree of texts: write ten ways on, compare two, undo; more rarely name, collapse and prune a branch, save
- * the tree and open one.
+ * What can be done with the tree of texts: compare two, undo; more rarely name, collapse and prune a branch, save the tree and open
+ * one, write ten ways on.
  */
 
 import { treeIn } from "../../state/page_fields.js";
@@ -17,7 +17,7 @@ import { branchEnd } from "./tree_layout.js";
 
 /**
  * @param {Session} session @param {Actions} actions @param {HTMLElement[]} zooms
- * @param {{ways: HTMLElement, restart: HTMLElement}} buttons
+ * @param {{ways: HTMLElement[], restart: HTMLElement}} buttons
  */
 export function createTreeTools(session, actions, zooms, { ways, restart }) {
   /** @param {string} name @param {() => void} click */
@@ -59,21 +59,28 @@ export function createTreeTools(session, actions, zooms, { ways, restart }) {
   const prune = button("prune", () => session.prune(session.here()));
   const fold = button("fold", () => session.fold(session.here(), !nodeAt(session.tree(), session.here()).folded));
   const undo = button("undo", () => session.undo());
+  undo.classList.add("undo");
   const pickAbout = (/** @type {boolean} */ chosen) =>
     chosen ? "tree.unpick" : hasOther() ? "tree.pick_both" : "tree.pick_about";
   const file = createTreeFile(session, actions);
   const row = (/** @type {string} */ label, /** @type {import("../../ui/dom.js").Child[]} */ ...content) =>
     h("div", { class: "tree-tools", role: "group", "aria-label": label }, content);
+  const named = (/** @type {string} */ key) => h("h3", null, t(key));
   return {
-    node: row(t("tree.title"), ways, pick, hint, undo, h("span", { class: "grow" }), zooms),
-    more: row(t("tree.tools"), restart, field, fold, prune, file.nodes),
+    hint,
+    node: row(t("tree.title"), undo, pick, zooms),
+    more: [
+      row(t("tree.tools"), named("tree.tools"), h("div", null, field, fold, prune, restart, file.nodes)),
+      row(t("ways.title"), named("ways.title"), h("div", null, ways)),
+    ],
     draw() {
       const tree = session.tree();
       const at = session.here();
       const one = at < 0 ? null : nodeAt(tree, at);
       setText(hint, tree.pair.length === 1 ? t("tree.pick_other") : "");
       hint.hidden = tree.pair.length !== 1;
-      for (const each of [pick, field, prune, fold, undo, ...zooms]) each.hidden = one === null;
+      for (const each of [field, prune, fold, undo, ...zooms]) each.hidden = one === null;
+      pick.hidden = one === null || (tree.pair.length === 0 && !hasOther());
       file.save.hidden = one === null;
       undo.hidden = tree.past.length === 0;
       if (!one) return;
