@@ -87,7 +87,7 @@ DECIDED = {
     "river.cut_many": "{n} connections hidden. ",
     "river.lens_here": "Best guess after this layer: ",
     "river.says": "After {token}, the model predicts {answer} ({p}).",
-    "generation.play_about": "Keep writing: draw token after token",
+    "generation.play": "Keep writing",
     "lesson.take": "What is attention? 15-minute lesson",
 }
 

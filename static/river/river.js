@@ -143,10 +143,6 @@ function createRiver(parts) {
   parts.says.addEventListener("click", (/** @type {MouseEvent} */ { target }) => {
     const button = /** @type {HTMLElement} */ (target).closest("button");
     if (!now || !button) return;
-    if (button.dataset.focus === "keep-writing") {
-      const { player } = writerOf(now.actions);
-      return player.doing === "play" ? player.pause() : void player.play();
-    }
     if (button.dataset.focus === "compare-texts") return writerOf(now.actions).session.compareFork();
     const { hides, puts, off } = button.dataset;
     const { trace, state, actions } = now;

@@ -396,6 +396,12 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     expect(page.get_by_test_id("show-again")).to_have_count(0)
     page.get_by_test_id("edit-redo").click()
     assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == without(both[:1])
+    # The sentence says here, too, what is written next, until another row is chosen.
+    said = page.get_by_test_id("river-says")
+    page.get_by_test_id("gen-step").click()
+    expect(said).to_have_text(re.compile(r"^The .*(wrote|took) .* Next: .* In head 5·5 it attends most to .*%\)\.$"))
+    page.get_by_test_id("token").nth(13).click()
+    expect(said).to_contain_text("Hidden in head 5·5: red₂ cannot attend to car")
     # One Undo takes back every edit, wherever it was made.
     page.get_by_test_id("switch-causal").click()
     wait_for_run(page, "run.masks?.causal === false")
@@ -569,8 +575,8 @@ def test_a_quiz_covers_what_it_would_tell(page: "Page") -> None:
     expect(page.get_by_test_id("river-says")).to_be_visible()
 
 
-def test_after_a_step_the_sentence_says_what_the_model_wrote_and_goes_on(page: "Page") -> None:
-    show(page, f"seed=7&generation.pace=slow&text={TEXT}")
+def test_after_a_step_the_sentence_says_what_the_model_wrote(page: "Page") -> None:
+    show(page, f"seed=7&text={TEXT}")
     sampling = {"temperature": 0.8, "top_k": 20, "top_p": 0.95, "seed": 7}
     asked = {"model": "stories-gpt", "text": TEXT, "max_new_tokens": 3, **sampling}
     answer = page.request.post("/api/generate", data=asked).text()
@@ -579,7 +585,8 @@ def test_after_a_step_the_sentence_says_what_the_model_wrote_and_goes_on(page: "
     said = page.get_by_test_id("river-says")
     for i, step in enumerate(steps):
         page.get_by_test_id("gen-step").click()
-        expect(said).to_contain_text(re.compile(rf"{step['token']['text'].strip()}.? \({shares(step['before'])}\)"))
+        told = rf"{step['token']['text'].strip()}.? \((it had )?{shares(step['before'])}\)"
+        expect(said).to_contain_text(re.compile(told))
         likely = step["prediction"]["candidates"][0]
         then = steps[i + 1]["token"] if i + 1 < len(steps) else None
         if then and then["id"] != likely["id"]:
@@ -593,19 +600,13 @@ def test_after_a_step_the_sentence_says_what_the_model_wrote_and_goes_on(page: "
     likely = steps[1]["prediction"]["candidates"][0]
     assert likely["id"] != steps[2]["token"]["id"]
     expect(said).to_have_text(re.compile(rf"The draw took gave .*not the likelier {likely['text'].strip()} "))
-    keep = page.get_by_test_id("keep-writing")
-    keep.click()
-    expect(keep).to_have_text("Stop")
-    wait_for_run(page, "run.input?.token_ids?.length >= 16")
-    keep.click()
-    expect(keep).to_have_text("Keep writing")
 
 
 def test_a_greedy_step_under_a_ban_is_not_told_as_a_draw(page: "Page") -> None:
     show(page, f"temperature=0&banned={quote(json.dumps([' car']))}&text={TEXT}")
     page.get_by_test_id("gen-step").click()
     said = page.get_by_test_id("river-says")
-    expect(said).to_contain_text(re.compile(r"The model wrote \S+ \((< )?\d"))
+    expect(said).to_contain_text(re.compile(r"The model wrote \S+ \(it had (< )?\d"))
     expect(said).not_to_contain_text("draw took")
 
 
@@ -619,7 +620,7 @@ def test_a_cut_holds_while_it_writes_on(page: "Page") -> None:
     run = wait_for_run(page, "run.input?.token_ids?.length >= 16")
     page.get_by_test_id("gen-pause").click()
     assert run["interventions"] == without([LOOK])
-    expect(page.get_by_test_id("river-says")).to_contain_text("Hidden in layer 5: red₂ cannot attend to car₁.")
+    expect(page.get_by_test_id("river-says")).to_contain_text(re.compile(r"^The model wrote .* Next: "))
     expect(page.get_by_test_id("edits-list")).to_be_visible()
     asked = {"model": "stories-gpt", "text": TEXT, "interventions": without([LOOK]), "temperature": 0}
     answer = page.request.post("/api/generate", data={**asked, "max_new_tokens": 2}).text()

@@ -86,6 +86,28 @@ test("steps are kept with what drew them; Back keeps them ahead", async () => {
   assert.deepEqual([store.get().ids, session.undone()], [PROMPT, [7, 8]]);
 });
 
+test("a step is the newest until something is chosen, opened or changed, and again when that is undone", async () => {
+  const { store, session, arrive, step } = page();
+  await arrive();
+  assert.equal(session.isNewest(), false);
+  store.set({ interventions: [OFF] });
+  await arrive();
+  await step(7); // also after an edit
+  assert.equal(session.isNewest(), true);
+  store.set({ theme: "dark", drawer: "cache" });
+  assert.equal(session.isNewest(), true);
+  const acts = [{ query: 1 }, { key: 1 }, { view: "ffn" }, { head: 3 }, { interventions: [] }, { padCount: 1 }];
+  for (const act of /** @type {any[]} */ (acts)) {
+    const before = store.get();
+    store.set(act);
+    assert.equal(session.isNewest(), false, JSON.stringify(act));
+    store.set(before);
+    assert.equal(session.isNewest(), true);
+  }
+  session.back();
+  assert.equal(session.isNewest(), false);
+});
+
 test("another candidate forks, with the probability that it was offered with", async () => {
   const { store, session, traceNow, arrive, step, shown } = page();
   await arrive();

@@ -21,7 +21,7 @@ import {
   rowName,
   shareBetween,
 } from "./names.js";
-import { comesWords, keptWords, spotWords, writtenWords } from "./spots.js";
+import { besideWritten, comesWords, keptWords, spotWords, writtenWords } from "./spots.js";
 
 /**
  * @import { Edge } from "../../model/interventions.js"
@@ -49,6 +49,9 @@ import { comesWords, keptWords, spotWords, writtenWords } from "./spots.js";
  * @returns {Words}
  */
 export function sentenceOf(facts, predicts, head, written = null, spot = null) {
+  const { step = null, newest = false } = written ?? {};
+  const wrote = written && step && !facts.isEnd && facts.answers.length > 0;
+  if (wrote && newest) return [...writtenWords(facts, { ...written, step }), ...besideWritten(facts, head, spot)];
   if (facts.masks) {
     const known = facts.fall || facts.isEnd || !facts.answers.length; // a saved run has nothing before
     const said = known ? [] : saysWords(facts, predicts);
@@ -56,8 +59,7 @@ export function sentenceOf(facts, predicts, head, written = null, spot = null) {
   }
   if (facts.fall) return changeWords(facts, predicts);
   if (head) return headSentence(facts, head);
-  const { step = null } = written ?? {};
-  if (written && step && !facts.isEnd && facts.answers.length) return writtenWords(facts, { ...written, step });
+  if (wrote) return writtenWords(facts, { ...written, step });
   const there = spot && spot.at !== "prediction" && spotWords(spot);
   if (there) return there;
   if (facts.isEnd) return [t("generation.end_of_text"), isTranslation(facts) ? t("river.pick") : ""];

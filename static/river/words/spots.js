@@ -13,7 +13,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { drawOf, takenBy } from "../../views/generation/draw_bar.js";
 import { writerOf } from "../../views/generation/player.js";
 import { placeOf } from "../../views/places.js";
-import { answerMark, answerName, layerTitle, queryMark } from "./names.js";
+import { answerMark, answerName, keyMark, keyNameOf, layerTitle, queryMark } from "./names.js";
 
 /**
  * @import { Detail, ModelTrace, Prediction } from "../../data/model_trace.js"
@@ -21,7 +21,7 @@ import { answerMark, answerName, layerTitle, queryMark } from "./names.js";
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../../views/view.js"
  * @import { Answer, Facts } from "../facts.js"
- * @import { Words } from "./sentence.js"
+ * @import { HeadSaid, Words } from "./sentence.js"
  */
 
 // A head.
@@ -154,11 +154,12 @@ function embeddingWords({ token, from, id, type, positions, position, scale }) {
 
 /**
  * @typedef {{u: number|null, typed?: boolean, before: number, from: Prediction|null, settings: {temperature?: number}}} Draw
- * @typedef {{step: Draw|null, kept: boolean, forked: boolean, playing: boolean, blocked: boolean}} Written  `step`: if this page drew
- *   it; `kept`: with it the text left another one, which is kept; `forked`: it did so here or earlier
+ * @typedef {{step: Draw|null, newest: boolean, kept: boolean, forked: boolean, playing: boolean, blocked: boolean}} Written  `step`: if this
+ *   page drew it; `newest`: nothing was chosen, opened or changed since; `kept`: with it the text left another one, which is kept; `forked`:
+ *   it did so here or earlier
  */
 
-/** How the last token came, what comes next, and the button that goes on. @param {Facts} facts @param {Written & {step: Draw}} written @returns {Words} */
+/** How the last token came, what comes next, and the button that shows the text beside another. @param {Facts} facts @param {Written & {step: Draw}} written @returns {Words} */
 export function writtenWords({ names, row, written, answers, comes }, { step, kept, forked, playing, blocked }) {
   const name = names[0][row];
   const likelier = likelierOf(step);
@@ -170,11 +171,27 @@ export function writtenWords({ names, row, written, answers, comes }, { step, ke
     most: briefPercent(likelier?.before ?? 0),
   });
   words.push(...nextWords(answers[0], comes ?? null, likelier !== null));
-  if (blocked) return words;
-  const attrs = { class: "link", type: "button", dataset: { testid: "keep-writing", focus: "keep-writing" } };
-  const on = h("button", attrs, t(playing ? "generation.pause" : "say.keep_writing"));
-  const other = kept ? keptWords() : forked ? [" ", compareButton()] : [];
-  return [...words, " ", on, ...(playing ? [] : other)];
+  if (blocked || playing) return words;
+  return [...words, ...(kept ? keptWords() : forked ? [" ", compareButton()] : [])];
+}
+
+/**
+ * Of the open place, in few words: what the sentence says there besides the token that was just written. [] of a place without a word more.
+ * @param {Facts} facts @param {HeadSaid|null} head @param {Spot|null} spot @returns {Words}
+ */
+export function besideWritten(facts, head, spot) {
+  if (head?.most) {
+    const key = keyMark(keyNameOf(facts, { ...head.edge, key: head.most.key }));
+    const words = { layer: head.layer, head: head.head, key, p: briefPercent(head.most.weight) };
+    return phrase(facts.written ? "say.beside_head_writes" : "say.beside_head", words);
+  }
+  if (spot?.at === "ffn" && spot.adds) {
+    const { adds, stack, layer } = spot;
+    const words = { answer: answerMark(adds.answer), value: signed(adds.value, 2) };
+    return phrase("say.beside_ffn", { ...words, layer: layerTitle({ stack }, layer, false) });
+  }
+  if (spot?.at === "embedding" && spot.from === "row") return [t("say.beside_embedding", { row: spot.id })];
+  return [];
 }
 
 /** The likeliest next token, and the one that the draw will take instead. @param {Answer} answer @param {Answer|null} comes @param {boolean} again  whether it did so before */
@@ -235,5 +252,12 @@ export function writtenOf({ trace: { written }, actions }, row) {
   const fork = actions.get().lesson === null ? session.fork() : null;
   const [forked, kept] = [fork !== null, fork?.at === session.here()];
   if (!step && !kept) return null;
-  return { step, kept, forked, playing: player.doing === "play", blocked: session.blocked() !== null };
+  return {
+    step,
+    newest: session.isNewest(),
+    kept,
+    forked,
+    playing: player.doing === "play",
+    blocked: session.blocked() !== null,
+  };
 }

@@ -137,8 +137,14 @@ export function createSession(actions) {
   /** The place of the page in the tree; -1: its text is being read. */
   const here = () => at((now) => find(shownTree(), runOf(now), now.ids)) ?? -1;
 
+  /** What the reader had chosen, open and changed when the last token came. */
+  let written = "";
+
   const session = {
     path,
+
+    /** Whether the last step is the newest that happened: nothing was chosen, opened or changed since. */
+    isNewest: () => written !== "" && written === actsOf(actions.get()),
 
     /** Called whenever there is something new to show. @param {typeof trace} newest */
     follow(newest) {
@@ -177,6 +183,7 @@ export function createSession(actions) {
       );
       const patch = { ...showingIds(before, trace?.model, next, nPrompt), tree };
       actions.learn(before, { ...before, ...patch }, step);
+      written = actsOf({ ...before, ...patch });
       actions.set(patch);
       return next;
     },
@@ -324,6 +331,38 @@ export function toldBy({ token, before: p, after, u, typed }, seed, settings) {
   const how = u === null || typed ? "typed" : settings?.temperature === 0 ? "greedy" : "drawn";
   return { how, p, after, ...(u !== null && { u, seed }), settings, word: labelOf(token) };
 }
+
+/** @param {State} state */
+const actsOf = ({
+  view,
+  attention,
+  layer,
+  head,
+  query,
+  key,
+  cell,
+  ids,
+  targetIds,
+  causal,
+  interventions,
+  padCount,
+  paused,
+}) =>
+  JSON.stringify([
+    view,
+    attention,
+    layer,
+    head,
+    query,
+    key,
+    cell,
+    ids,
+    targetIds,
+    causal,
+    interventions,
+    padCount,
+    paused,
+  ]);
 
 /** @param {WritingRun} run @param {number[]} ids */
 const keyOf = (run, ids) => `${JSON.stringify(run)} ${ids.join(".")}`;
