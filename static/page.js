@@ -171,7 +171,8 @@ const CONTROLS = {
     createHeader,
     createSentence,
     (context) => createHeadsPanel(context),
-    ({ frame, actions, modelOf, ground }) => createMasks(frame.masks.switches, actions, modelOf, ground),
+    ({ frame, actions, modelOf, ground }) =>
+      createMasks({ root: frame.masks.switches, tools: frame.path.panel }, actions, modelOf, ground),
     createQuiz,
     createReading,
     ({ door }) => door?.draw ?? (() => {}),

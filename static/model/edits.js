@@ -137,13 +137,14 @@ function isOnly(off, head, attentions) {
 
 /**
  * @typedef {{on: boolean, edits: number[]} & (
- *   {kind: "edge", edge: Edge, layers: number, all: boolean} | {kind: "edges", n: number} |
+ *   {kind: "edge", edge: Edge, layers: number, all: boolean} | {kind: "edges", edge: Edge, layers: number, all: boolean, queries: number[], keys: number[], n: number} |
  *   {kind: "head"|"only"|"heads"|"all_heads", head: Head, n: number} |
  *   {kind: "other", edit: Intervention})} Group  `edits`: their places among all edits; `head`: of several the
- * first, `n`: how many are off; `layers`: in how many an edge is hidden, `all`: in every one
+ * first, `n`: how many are off; `layers`: in how many an edge is hidden, `all`: in every one; `queries`, `keys`: of several edges in one
+ * place, which `n` counts
  */
 
-/** More hidden connections than this are said by their number, and more heads of a layer. */
+/** More hidden connections than this are said row by row, and more heads of a layer by their number. */
 const [MOST_EDGES, MOST_HEADS] = [3, 2];
 
 /** What the line of edits lists. Whole layers without their causal mask are said by its switch. @param {Edited} state @param {any} model @returns {Group[]} */
@@ -159,8 +160,11 @@ export function groupsOf(state, model) {
     together.set(name, [...(together.get(name) ?? []), found]);
   });
   const groups = [...together.values()].flatMap((found) => groupOf(found, model));
-  return [true, false].reduce(fewerEdges, groups);
+  return [true, false].reduce(byRow, groups);
 }
+
+/** How many edits they are: a connection is one, in however many layers. @param {Group[]} groups */
+export const countOf = (groups) => groups.reduce((sum, one) => sum + (one.kind === "edges" ? one.n : 1), 0);
 
 /** @typedef {{at: number, on: boolean, edit: Intervention, name: string, edge?: Edge, head?: Head}} Found */
 
@@ -206,14 +210,42 @@ function groupOf(found, model) {
   return off.map((one, i) => ({ kind: "head", on, edits: [edits[i]], head: one, n: 1 }));
 }
 
-/** @param {Group[]} groups @param {boolean} on @returns {Group[]} */
-function fewerEdges(groups, on) {
-  const isEdge = (/** @type {Group} */ one) => one.kind === "edge" && one.on === on;
-  const edges = groups.filter(isEdge);
+/** @typedef {Group & {kind: "edge"}} EdgeGroup */
+
+/**
+ * Of many hidden connections, those of one row and one place are one line: what a stroke of the pencil hides. Where more rows than
+ * columns are hidden, those of one column.
+ * @param {Group[]} groups @param {boolean} on @returns {Group[]}
+ */
+function byRow(groups, on) {
+  const isOf = (/** @type {Group} */ one) => one.kind === "edge" && one.on === on;
+  const edges = /** @type {EdgeGroup[]} */ (groups.filter(isOf));
   if (edges.length <= MOST_EDGES) return groups;
-  const edits = edges.flatMap((one) => one.edits);
-  const first = groups.findIndex(isEdge);
-  return groups.flatMap((one, i) =>
-    isEdge(one) ? (i === first ? { kind: "edges", on, edits, n: edits.length } : []) : one,
-  );
+  const lines = gathered(edges, placeOf).flatMap((found) => {
+    const [queries, keys] = ENDS.map((end) => gathered(found, ({ edge }) => edge[end]));
+    return queries.length > keys.length ? keys : queries;
+  });
+  const first = new Map(lines.map((found) => [found[0], lineOf(found)]));
+  return groups.flatMap((one) => (isOf(one) ? (first.get(/** @type {EdgeGroup} */ (one)) ?? []) : one));
+}
+
+const ENDS = /** @type {const} */ (["query", "key"]);
+
+/** Where an edge is hidden. @param {EdgeGroup} group */
+const placeOf = ({ edge: { attention, layer, head }, layers, all }) =>
+  [attention, head ?? "", all ? "all" : layers > 1 ? `of ${layers}` : layer].join(" ");
+
+/** @template T @param {T[]} all @param {(one: T) => unknown} by @returns {T[][]} */
+function gathered(all, by) {
+  const found = new Map();
+  for (const one of all) found.set(by(one), [...(found.get(by(one)) ?? []), one]);
+  return [...found.values()];
+}
+
+/** @param {EdgeGroup[]} found @returns {Group} */
+function lineOf(found) {
+  const [first] = found;
+  if (found.length === 1) return first;
+  const [queries, keys] = ENDS.map((end) => [...new Set(found.map(({ edge }) => edge[end]))]);
+  return { ...first, kind: "edges", edits: found.flatMap(({ edits }) => edits), queries, keys, n: found.length };
 }

@@ -38,12 +38,17 @@ export function createPopover(root, button, panel, onOpen) {
   root.addEventListener("focusout", ({ relatedTarget }) => {
     if (relatedTarget && !root.contains(/** @type {Node} */ (relatedTarget))) set(false);
   });
+  /** @param {KeyboardEvent} event */
+  const leave = (event) => {
+    if (event.key !== "Escape" || event.defaultPrevented || panel.hidden) return;
+    event.preventDefault();
+    close();
+  };
+  // A button that was disabled when it was pressed has lost the focus: Escape still closes this before it leaves the place.
+  document.addEventListener("keydown", (event) => event.target === document.body && leave(event), true);
   root.addEventListener("keydown", (event) => {
     if (event.defaultPrevented) return; // for a popover inside this one
-    if (event.key === "Escape" && !panel.hidden) {
-      event.preventDefault();
-      close();
-    }
+    leave(event);
     if (event.key in STEPS && !event.altKey && !event.ctrlKey && !event.metaKey) walk(event);
   });
 

@@ -10,9 +10,10 @@ import {
   sideShown,
   withChanges,
 } from "../model/compare/runs.js";
-import { attentionOf, attentionsOf, can, has } from "../model/description.js";
-import { editsOf, groupsOf, switched, without } from "../model/edits.js";
+import { attentionOf, attentionsOf, can, has, trainedCausal } from "../model/description.js";
+import { countOf, editsOf, groupsOf, switched, without } from "../model/edits.js";
 import { partWritten } from "../model/formula_edits.js";
+import { everyLayer } from "../model/interventions.js";
 import { namesOf, nameText } from "../model/labels.js";
 import { sideOf } from "../model/sides.js";
 import { createEditHistory } from "../state/edit_history.js";
@@ -27,7 +28,7 @@ import { attentionState } from "./view_states.js";
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Model } from "../model/description.js"
- * @import { Edited, Group } from "../model/edits.js"
+ * @import { Group } from "../model/edits.js"
  * @import { Edge } from "../model/interventions.js"
  * @import { Edits } from "../state/edit_history.js"
  * @import { Patch, State } from "../state/store.js"
@@ -50,11 +51,13 @@ const SIDES = /** @type {const} */ (["before", "after", "difference"]);
  * @param {EventTarget} ground  receives the page's key events
  */
 export function createEdits(actions, model, set, ground) {
-  const list = createList(set);
   const sides = segment(t("compare.sides"), SIDES, "compare", (side) => t(`compare.side.${side}`));
   const { undo, redo, all, see } = createUndo(actions, model, set, ground);
+  const list = createList(set, all);
   const changed = h("span", { class: "what", dataset: { testid: "changed" } });
-  const row = h("div", { class: "edits" }, changed, list.node, sides.box, undo, redo, all);
+  // On a wide page beside the sentence, which says what they compare (css/layout.css).
+  const beside = h("div", { class: "edits-beside" }, sides.box, h("div", { class: "undoing" }, undo, redo));
+  const row = h("div", { class: "edits" }, changed, list.node, beside);
   return {
     row,
     undo,
@@ -67,12 +70,13 @@ export function createEdits(actions, model, set, ground) {
       const state = withChanges(shown, now); // the edits stay in sight while the run before is shown
       const live = state.file === null;
       const groups = live ? groupsOf(state, now) : [];
-      const count = live ? groups.length + changesOf(state, now) : 0;
-      see(count);
+      const masks = live ? maskLines(state, now) : [];
+      const count = groups.length + masks.length;
+      const undoes = see(count);
       const refused = groups.map((group) => refusalOf(group, state, actions.refusals));
-      list.draw(groups, trace, now, [undo, redo], refused);
+      list.draw({ groups, masks, trace, model: now, refused }, [undo, redo]);
       drawSides(shown, state, now);
-      row.hidden = sides.box.hidden && undo.hidden && redo.hidden;
+      row.hidden = sides.box.hidden && !undoes;
       setText(changed, row.hidden ? "" : changedWords(state, now));
     },
   };
@@ -106,10 +110,24 @@ export function createEdits(actions, model, set, ground) {
   }
 }
 
-/** How many changes of the masks there are: causal, PADs and patches. @param {State} state @param {Model} model */
-function changesOf(state, model) {
+/** @typedef {{words: string, undone: (state: State) => Patch}} MaskLine  a change of a mask, in the list of edits */
+
+/** The changes of the masks: causal, PADs and patches. @param {State} state @param {Model} model @returns {MaskLine[]} */
+function maskLines(state, model) {
   const { causal = null, layers = [], pads = null, hidden = 0 } = maskChanges(state, model) ?? {};
-  return [causal !== null || layers.length > 0, pads !== null, hidden > 0].filter(Boolean).length;
+  const { padCount: n, padSide: side } = state;
+  const lines = [
+    (causal !== null || layers.length > 0) && {
+      words: changedWords({ ...state, padCount: 0 }, model),
+      undone: (/** @type {State} */ now) => everyLayer(now, trainedCausal(model), model),
+    },
+    pads !== null && {
+      words: t(`compare.run.pads_${side}`, { n }),
+      undone: (/** @type {State} */ now) => keepingPlace(now, { padCount: 0, padMask: true }, model),
+    },
+    hidden > 0 && { words: t("picture.run_hidden", { n: hidden }), undone: () => ({ hidden: [] }) },
+  ];
+  return lines.filter((line) => line !== false);
 }
 
 // Undo and redo.
@@ -157,17 +175,22 @@ function createUndo(actions, model, set, ground) {
     if (!(ctrlKey || metaKey) || altKey || key.toLowerCase() !== "z") return;
     if (/** @type {Element} */ (target).closest?.("textarea, input:not([type=range]), dialog")) return;
     const { file, lesson } = actions.get(); // each step of a lesson begins as it was
-    if (file !== null || lesson !== null || !(shiftKey ? history.redo() : (history.undo() ?? undo.checkVisibility())))
+    if (file !== null || lesson !== null || !(shiftKey ? history.redo() : (history.undo() ?? !isDisabled(undo))))
       return;
     event.preventDefault();
-    (shiftKey ? redo : undo).click();
+    (shiftKey ? again : back)();
   });
-  /** @param {number} count  of the edits that are shown */
+  /** Whether there is anything to undo or redo. @param {number} count  of the edits that are shown */
   const see = (count) => {
     history.see(withChanges(actions.get(), model()));
-    undo.hidden = count === 0;
+    const redoes = history.redo() !== null;
+    // Both keep their places while there is one of them.
+    update(undo, { disabled: count === 0 });
+    update(redo, { disabled: !redoes });
     all.hidden = count < 2;
-    redo.hidden = history.redo() === null;
+    const undoes = count > 0 || redoes;
+    for (const button of [undo, redo]) button.hidden = !undoes;
+    return undoes;
   };
   return { undo, redo, all, see };
 }
@@ -183,14 +206,19 @@ function trainedAgain(state, model) {
 
 const how = lazy(() => import("./edit_how.js"));
 
-/** @param {(change: (state: State) => Edited) => void} set */
-function createList(set) {
+/** @typedef {{groups: Group[], masks: MaskLine[], trace: ModelTrace|null, model: Model, refused: string[]}} Listed  `refused`: why the server refused each group; "": it did not */
+
+/** @param {(change: (state: State) => Patch) => void} set @param {HTMLElement} all  undoes all of them */
+function createList(set, all) {
   const [count, only] = [h("span", { class: "n" }), h("span", { class: "words" })];
   const button = /** @type {HTMLButtonElement} */ (
     h("button", { class: "btn edits-button", type: "button", dataset: { testid: "edits-list" } }, count, only)
   );
-  const panel = h("div", { class: "edits-panel", role: "group", "aria-label": t("edits.title") });
-  const node = h("div", { class: "edits-list", hidden: true }, button, panel);
+  let undone = /** @type {((state: State) => Patch)|null} */ (null); // of the one edit that there is
+  const remove = removeButton("edit-only-remove", () => undone && set(undone));
+  const chips = h("div", { class: "edit-chips" });
+  const panel = h("div", { class: "edits-panel", role: "group", "aria-label": t("edits.title") }, chips, all);
+  const node = h("div", { class: "edits-list", hidden: true }, button, remove, panel);
   const { close } = createPopover(node, button, panel, () => {});
   let drawn = "";
   let shown = 0;
@@ -198,34 +226,35 @@ function createList(set) {
   let again = () => {};
   return {
     node,
-    /**
-     * @param {Group[]} groups @param {ModelTrace|null} trace @param {Model} model @param {HTMLElement[]} next  for the focus of what goes
-     * @param {string[]} refused  why the server refused each; "": it did not
-     */
-    draw(groups, trace, model, next, refused) {
+    /** @param {Listed} listed @param {HTMLElement[]} next  for the focus of what goes */
+    draw(listed, next) {
+      const { groups, masks, trace, model, refused } = listed;
       const parts = groups.some(({ kind }) => kind === "head" || kind === "other");
-      again = () => this.draw(groups, trace, model, next, refused);
+      again = () => this.draw(listed, next);
       if (parts && !how.code)
         how.load().then(
           () => how.code && again(),
           () => {},
         ); // the next draw tries again
       if (how.code) made ??= how.code.createHow();
-      const content = JSON.stringify([groups, trace?.key, model.name, refused, made !== null]);
+      const content = JSON.stringify([groups, masks, trace?.key, model.name, refused, made !== null]);
       if (content === drawn) return;
       drawn = content;
+      const lines = groups.length + masks.length;
       // The list of one stays open under the pointer that changes it: a run that arrives does not close it.
-      if (groups.length < Math.min(shown, 2)) close();
-      shown = groups.length;
-      node.classList.toggle("single", groups.length === 1);
-      const off = groups.filter(({ on }) => !on).length;
-      setText(count, t(off ? "edits.count_on" : "edits.count", { n: groups.length, on: groups.length - off }));
+      if (lines < Math.min(shown, 2)) close();
+      shown = lines;
       const [one] = groups;
-      const single = groups.length === 1;
-      const words = single && (one.kind === "edge" ? edgeWords(one, trace, "brief") : groupWords(one, trace, model));
-      replace(only, words || []); // where there is no room for its chip
-      update(button, { title: single ? plainText(groupWords(one, trace, model)) : null });
-      const chips = groups.map((group, i) => {
+      const single = groups.length === 1 && lines === 1;
+      const words = single ? groupWords(one, trace, model) : [];
+      node.classList.toggle("single", single);
+      node.classList.toggle("off", single && !one.on);
+      setText(count, countWords(groups, masks.length));
+      replace(only, words);
+      undone = single ? (state) => without(state, one.edits) : null;
+      update(button, { title: single ? plainText(words) : null });
+      update(remove, { "aria-label": t("edits.remove", { edit: plainText(words) }) });
+      const drawnChips = groups.map((group, i) => {
         const chip = chipOf(group, groupWords(group, trace, model), String(i), set);
         const { buttons = [], field = null } = made?.of(group, model, String(i), set) ?? {};
         chip.lastChild?.before(...buttons);
@@ -237,16 +266,46 @@ function createList(set) {
       keepingFocus(
         node,
         () => {
-          replace(panel, chips);
-          node.hidden = groups.length === 0;
+          replace(chips, ...drawnChips, ...masks.map(maskChip));
+          node.hidden = groups.length === 0 && lines < 2; // one mask is said by its switch
         },
-        next.find((one) => !one.hidden),
+        next.find((one) => !one.hidden && !isDisabled(one)),
       );
     },
   };
+
+  /** @param {MaskLine} line @param {number} at */
+  function maskChip({ words, undone }, at) {
+    const button = removeButton("edit-remove", () => set(undone), `remove mask ${at}`);
+    update(button, { "aria-label": t("edits.remove", { edit: words }) });
+    const text = h("span", { class: "edit-words" }, words);
+    return h("span", { class: "edit-chip of-mask", dataset: { testid: "edit-mask" } }, text, button);
+  }
 }
 
-/** @param {Group} group @param {Words} words @param {string} at @param {(change: (state: State) => Edited) => void} set */
+/** @param {HTMLElement} one */
+const isDisabled = (one) => /** @type {HTMLButtonElement} */ (one).disabled;
+
+/** "7 connections", "3 of 4 edits". @param {Group[]} groups @param {number} masks */
+function countWords(groups, masks) {
+  const [n, on] = [groups, groups.filter((one) => one.on)].map((some) => countOf(some) + masks);
+  if (on < n) return t("edits.count_on", { n, on });
+  const isEdge = (/** @type {Group} */ { kind }) => kind === "edge" || kind === "edges";
+  return t(masks === 0 && groups.every(isEdge) ? "edits.connections" : "edits.count", { n });
+}
+
+/** @param {string} testid @param {() => void} click @param {string} [focus] */
+const removeButton = (testid, click, focus) =>
+  h(
+    "button",
+    {
+      ...{ class: "edit-remove", type: "button", title: t("edits.remove_about"), on: { click } },
+      dataset: { testid, ...(focus && { focus }) },
+    },
+    h("span", { "aria-hidden": true }, "×"),
+  );
+
+/** @param {Group} group @param {Words} words @param {string} at @param {(change: (state: State) => Patch) => void} set */
 function chipOf({ on, edits }, words, at, set) {
   const name = plainText(words);
   const toggle = h(
@@ -260,38 +319,41 @@ function chipOf({ on, edits }, words, at, set) {
     h("i", { class: "knob", "aria-hidden": true }),
     h("span", { class: "edit-words" }, words),
   );
-  const remove = h(
-    "button",
-    {
-      ...{ class: "edit-remove", type: "button", "aria-label": t("edits.remove", { edit: name }) },
-      title: t("edits.remove_about"),
-      dataset: { testid: "edit-remove", focus: `remove ${at}` },
-      on: { click: () => set((state) => without(state, edits)) },
-    },
-    h("span", { "aria-hidden": true }, "×"),
-  );
+  const remove = removeButton("edit-remove", () => set((state) => without(state, edits)), `remove ${at}`);
+  update(remove, { "aria-label": t("edits.remove", { edit: name }) });
   return h("span", { class: "edit-chip", dataset: { testid: "edit-chip" } }, toggle, remove);
 }
 
 /** "red₂ ↛ car · all layers", "head 5·2 off". @param {Group} group @param {ModelTrace|null} trace @param {Model} model @returns {Words} */
 export function groupWords(group, trace, model) {
-  if (group.kind === "edge") return edgeWords(group, trace);
-  if (group.kind === "edges") return [t("edits.many", { n: group.n })];
+  if (group.kind === "edge" || group.kind === "edges") return edgeWords(group, trace);
   if (group.kind === "other") return otherWords(group.edit, trace, model);
   const { attention, layer, head } = group.head;
   const of = attentionWords(model, attention);
   return [of ? `${of} · ` : "", t(`edits.${group.kind}_off`, { layer, head, n: group.n })];
 }
 
-/** @param {Group & {kind: "edge"}} group @param {ModelTrace|null} trace @param {"brief"|null} [brief]  without where @returns {Words} */
-function edgeWords({ edge: { attention, layer, query, key, head }, layers, all }, trace, brief = null) {
+/** More tokens than this are said by their number. */
+const MOST_TOKENS = 4;
+
+/** @param {Group & {kind: "edge"|"edges"}} group @param {ModelTrace|null} trace @returns {Words} */
+function edgeWords(group, trace) {
+  const { edge, layers, all } = group;
+  const { attention, layer, query, key, head } = edge;
   const open = trace?.attentions.find(({ id }) => id === attention);
   const name = (/** @type {"queries"|"keys"} */ end, /** @type {number} */ at) => {
     const token = open && trace && namesOf(sideOf(trace.sides, open[end]).tokens)[at];
     return h("b", { translate: "no" }, token ? nameText(token) : String(at));
   };
-  const where = brief ?? (all ? "all_layers" : layers > 1 ? "layers" : head === undefined ? "layer" : "head");
-  const words = { query: name("queries", query), key: name("keys", key), layer, head: head ?? "", layers };
+  /** @param {"queries"|"keys"} end @param {number[]} tokens */
+  const named = (end, tokens) => {
+    const first = tokens.slice(0, MOST_TOKENS).map((at, i) => [i > 0 && t("compare.comma"), name(end, at)]);
+    const rest = tokens.length - MOST_TOKENS;
+    return h("span", null, first, rest > 0 && ` + ${rest}`);
+  };
+  const [queries, keys] = group.kind === "edge" ? [[query], [key]] : [group.queries, group.keys];
+  const where = all ? "all_layers" : layers > 1 ? "layers" : head === undefined ? "layer" : "head";
+  const words = { query: named("queries", queries), key: named("keys", keys), layer, head: head ?? "", layers };
   return phrase(`edits.${where}`, words);
 }
 

@@ -41,21 +41,17 @@ function createPadding(actions, model) {
   const positions = switchRow("positions", t("masks.positions"), (padFollow) =>
     actions.set(editing(actions.get(), model(), () => ({ padFollow }))),
   );
-  const more = createMore(side.node, positions.row);
   const unseen = h("small", { class: "now", dataset: { testid: "right-unseen" } });
   const about = h("small");
-  const words = h(
-    "div",
-    { class: "t" },
-    t("masks.pads"),
-    h("span", { class: "switch-about" }, about, stepper.full, unseen),
-  );
-  const row = h("div", { class: "sw pads" }, words, h("div", { class: "pad-tools" }, stepper.node, more.node));
+  const words = h("div", { class: "t" }, t("masks.pads"), h("span", { class: "switch-about" }, about, stepper.full));
+  const row = h("div", { class: "sw pads" }, words, h("div", { class: "pad-tools" }, stepper.node));
   const mask = switchRow("padding", t("masks.padding"), (on) => actions.set({ padMask: on }), "P");
+  const menu = createPadMenu(row, side.node, unseen, mask.row, positions.row);
 
   return {
-    rows: [mask.row, row],
+    node: menu.node,
     toggle: mask.toggle,
+    button: menu.button,
     /** @param {ModelTrace|null} trace @param {State} state @param {Leak|null} leak */
     draw(trace, state, leak) {
       const { padCount, padSide, padMask, padFollow, hidden } = state;
@@ -63,8 +59,11 @@ function createPadding(actions, model) {
       stepper.draw(trace, state);
       side.draw(padSide);
       row.hidden = Boolean(model().picture);
-      more.show(padCount > 0);
+      side.node.hidden = padCount === 0;
+      positions.row.hidden = padCount === 0 || Boolean(model().picture);
       const nothing = padCount === 0 && hidden.length === 0;
+      menu.name(padCount, Boolean(model().picture));
+      menu.node.classList.toggle("changed", !nothing);
       mask.row.hidden = nothing && !offers && !model().picture; // it has no such mask
       const [translates, causal] = [writesTarget(model()), causalIn(state, model())];
       stepper.node.hidden = !offers && padCount === 0; // a link may bring some
@@ -83,20 +82,19 @@ function createPadding(actions, model) {
   };
 }
 
-/** What else there is to choose about PADs: a menu. @param {HTMLElement[]} items */
-function createMore(...items) {
-  const word = t("masks.pads_more_about");
-  const attrs = { class: "btn", type: "button", "aria-label": word, title: word, dataset: { testid: "pads-menu" } };
-  const button = /** @type {HTMLButtonElement} */ (h("button", attrs, "▾"));
-  const panel = h("div", { class: "pad-menu" }, items);
-  const node = h("div", { class: "pad-more" }, button, panel);
-  const { close } = createPopover(node, button, panel, () => {});
+/** One button for all that is about PADs, with their number. @param {HTMLElement[]} items */
+function createPadMenu(...items) {
+  const attrs = { class: "btn", type: "button", title: t("masks.pads_menu_about"), dataset: { testid: "pads-menu" } };
+  const button = /** @type {HTMLButtonElement} */ (h("button", attrs));
+  const panel = h("div", { class: "pad-menu", role: "group", "aria-label": t("masks.pads_menu") }, items);
+  const node = h("div", { class: "pad-more padding" }, button, panel);
+  createPopover(node, button, panel, () => {});
   return {
     node,
-    show(/** @type {boolean} */ shown) {
-      if (!shown) close();
-      node.hidden = !shown;
-    },
+    button,
+    /** @param {number} count @param {boolean} picture */
+    name: (count, picture) =>
+      setText(button, t(picture ? "masks.padding" : count ? "masks.pads_n" : "masks.pads", { n: count })),
   };
 }
 
@@ -183,9 +181,8 @@ const formula = lazy(() => import("./formula_menu.js"));
 
 /** The button of the menu that changes the formula. @param {Actions} actions @param {() => any} model  of what is shown */
 function createFormulaMenu(actions, model) {
-  const title = h("span", { class: "sr-only" }, t("formula.title"));
-  const attrs = { class: "btn", type: "button", title: t("formula.about"), dataset: { testid: "formula-menu" } };
-  const button = /** @type {HTMLButtonElement} */ (h("button", attrs, h("i", { "aria-hidden": true }, "ƒ"), title));
+  const attrs = { type: "button", title: t("formula.about"), dataset: { testid: "formula-menu" } };
+  const button = /** @type {HTMLButtonElement} */ (h("button", attrs, t("formula.open")));
   const panel = h("div", { class: "pad-menu", role: "group", "aria-label": t("formula.title") });
   const node = h("div", { class: "pad-more formula-menu" }, button, panel);
   let made = /** @type {ReturnType<typeof import("./formula_menu.js").createFormulaRows>|null} */ (null);
@@ -216,11 +213,11 @@ export function buildMasks() {
 }
 
 /**
- * @param {HTMLElement} root @param {Actions} actions
+ * @param {{root: HTMLElement, tools: HTMLElement}} at  `tools`: the menu of tools, which has the formula's menu @param {Actions} actions
  * @param {(state: State) => any} modelOf @param {EventTarget} ground  receives the page's key events
  * @returns {(trace: ModelTrace|null, state: State) => void}
  */
-export function createMasks(root, actions, modelOf, ground) {
+export function createMasks({ root, tools }, actions, modelOf, ground) {
   const model = () => modelOf(actions.get());
   /** What is chosen stays chosen when a mask is switched, also what was chosen because it was the most. */
   let kept = /** @type {Partial<State>} */ ({});
@@ -236,10 +233,11 @@ export function createMasks(root, actions, modelOf, ground) {
   // What comes and goes stands before the switches, which keep their places under the pointer; on a phone, at its foot.
   const edits = createEdits(actions, model, set, ground);
   const menu = createFormulaMenu(actions, model);
-  replace(root, edits.row, causal.row, padding.rows, menu.node);
+  replace(root, edits.row, causal.row, padding.node);
+  tools.append(menu.node);
   pressedBy(ground, {
     KeyC: () => [causal.toggle],
-    KeyP: () => [padding.toggle],
+    KeyP: () => [padding.toggle, padding.button],
     KeyU: () => [edits.all, edits.undo],
     KeyB: () => [edits.other()],
   });

@@ -14,7 +14,17 @@ from chumoku.app.services.tokens import text_of
 from chumoku.model import checkpoint
 from chumoku.model.trace import Masks, Padding, Trace, trace
 from chumoku.model.translate import beam_search
-from tests.browser.helpers import all_heads, link, loaded, matrix_shown, open_more, serious, settled, wait_for_run
+from tests.browser.helpers import (
+    all_heads,
+    link,
+    loaded,
+    matrix_shown,
+    open_more,
+    open_pads,
+    serious,
+    settled,
+    wait_for_run,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -307,6 +317,7 @@ def test_pads_in_the_source(page: "Page", translator: checkpoint.Checkpoint) -> 
     torch.testing.assert_close(before[:, :-2], traced(translator, [tap], written).tensors[tap][HEAD], atol=1e-6, rtol=0)
     assert float(page.get_by_test_id("verdict").get_attribute("data-weights") or "nan") <= 1e-5
 
+    open_pads(page)
     page.get_by_test_id("switch-padding").click()
     page.wait_for_function("() => document.querySelector('[data-testid=verdict]').dataset.weights > 1e-3")
     leaked = traced(translator, [tap], written, pad=pad, use=Masks(padding=False)).tensors[tap][HEAD]

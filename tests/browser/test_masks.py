@@ -13,7 +13,16 @@ from torch import Tensor
 from chumoku.model import checkpoint
 from chumoku.model.interventions import AblateHead
 from chumoku.model.trace import Masks, Padding, Trace, trace
-from tests.browser.helpers import brief_percent, drawn, link, matrix_shown, open_pads, overflows, wait_for_run
+from tests.browser.helpers import (
+    brief_percent,
+    drawn,
+    link,
+    matrix_shown,
+    open_pads,
+    open_tools,
+    overflows,
+    wait_for_run,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,6 +118,7 @@ def test_the_sentence_says_what_a_mask_did_to_the_prediction(page: "Page", model
     page.keyboard.press("Alt+u")  # what is switched with the pointer is undone with a key
     expect(says).to_contain_text("After a₁, the model predicts")
 
+    open_pads(page)
     page.get_by_test_id("pads-more").click()
     word, p = answer(alone, model, 2)  # its row is now 3
     expect(says).to_have_text(
@@ -233,6 +243,7 @@ def test_only_one_head_of_a_layer_is_one_edit_that_keys_undo(page: "Page", model
     expect(chip).to_have_count(1)
     page.keyboard.press("Control+Shift+z")
     expect(chip).to_have_count(2)
+    page.get_by_test_id("edits-list").click()
     page.get_by_test_id("note-masks").click()
     expect(chip).to_have_count(0)
     wait_for_run(page, "!run.interventions")
@@ -497,11 +508,13 @@ def test_padding_by_hand_and_in_the_address(page: "Page", model: checkpoint.Chec
     chosen = page.locator("[data-testid=token].q").get_attribute("data-id")
     assert positions(page) == []
     expect(page.get_by_test_id("switch-padding")).to_be_disabled()
-    page.mouse.move(0, 0)  # a switch under the pointer says what it means first
-    page.get_by_test_id("switch-padding").focus()
+    open_pads(page)
     expect(page.get_by_text("There is none now: add one with +")).to_be_visible()
-    expect(page.get_by_test_id("pads-menu")).to_be_hidden()
+    expect(page.get_by_test_id("pads-left")).to_be_hidden()
+    place = page.get_by_test_id("pads-more").bounding_box()
     page.get_by_test_id("pads-more").click()
+    expect(page.get_by_test_id("pads-menu")).to_have_text("PAD 1")
+    assert page.get_by_test_id("pads-more").bounding_box() == place, "it stays under the pointer"
     page.get_by_test_id("pads-more").click()
     page.wait_for_function("() => document.querySelectorAll('[data-testid=token].pad').length === 2")
     assert positions(page) == [0, 0, *range(n)]
@@ -534,10 +547,14 @@ def test_padding_by_hand_and_in_the_address(page: "Page", model: checkpoint.Chec
     assert page.get_by_test_id("pads-right").get_attribute("aria-pressed") == "true"
     for name in ("padding", "positions"):
         assert page.get_by_test_id(f"switch-{name}").get_attribute("aria-checked") == "false"
+    open_pads(page)
     for _ in range(2):
         page.get_by_test_id("pads-fewer").click()
     wait_for_run(page, "!run.pad?.count")
     expect(page.get_by_test_id("pads-fewer")).to_be_disabled()
+    page.keyboard.press("Escape")  # the menu closes, and nothing else
+    expect(page.get_by_test_id("pads-fewer")).to_be_hidden()
+    assert "view=attention" in page.url or "query=" in page.url
 
 
 @pytest.mark.parametrize(("width", "lang"), [(1440, "en"), pytest.param(1280, "ja", marks=pytest.mark.japanese)])
@@ -547,29 +564,31 @@ def test_the_masks_stand_in_one_line_with_what_undoes_them(
     page = open_page(viewport={"width": width, "height": 720})
     page.goto(link({"text": TEXT, "pad": 2, "causal": False, "lang": lang, "view": "attention"}))
     drawn(page)
-    undo = ["edit-undo", "note-masks"]
-    sides = ["compare-before", "compare-after", "compare-difference"]
-    switches = ["switch-causal", "switch-padding", "pads-fewer", "pads-more", "pads-menu"]
-    names = [*sides, *undo, *switches]
-    boxes = [page.get_by_test_id(name).bounding_box() for name in names]
-    assert [box["x"] for box in boxes if box] == sorted(box["x"] for box in boxes if box), "in their order"
-    middles = [box["y"] + box["height"] / 2 for box in boxes if box]
-    assert len(middles) == len(names)
-    assert max(middles) - min(middles) < 8
-    assert all(box and box["x"] + box["width"] <= width for box in boxes)
+    beside = ["compare-before", "compare-after", "compare-difference", "edit-undo", "edit-redo"]
+    line = ["walk-through", "edits-list", "switch-causal", "pads-menu", "tools"]
+    for names in (beside, line):
+        boxes = [page.get_by_test_id(name).bounding_box() for name in names]
+        assert [box["x"] for box in boxes if box] == sorted(box["x"] for box in boxes if box), "in their order"
+        middles = [box["y"] + box["height"] / 2 for box in boxes if box]
+        assert len(middles) == len(names)
+        assert max(middles) - min(middles) < 8
+        assert all(box and box["x"] + box["width"] <= width for box in boxes)
+    tabs = page.locator(".inside")
+    assert tabs.evaluate("tabs => tabs.scrollWidth <= tabs.clientWidth + 1"), "every place is in sight"
+    page.get_by_test_id("edits-list").click()
+    expect(page.get_by_test_id("edit-mask")).to_have_count(2)
     page.get_by_test_id("note-masks").click()
     wait_for_run(page, "!run.pad?.count && !run.masks")
-    expect(page.get_by_test_id("note-masks")).to_be_hidden()
-    expect(page.get_by_test_id("pads-menu")).to_be_hidden()
-    # Undo comes and goes, and moves no switch: a second click at the same place takes the first one back.
+    expect(page.get_by_test_id("edits-list")).to_be_hidden()
+    # Undo comes, and moves no switch: a second click at the same place takes the first one back.
     switch = page.get_by_test_id("switch-causal")
     before = switch.bounding_box()
     assert before
     at = before["x"] + before["width"] / 2, before["y"] + before["height"] / 2
-    for state, shown in (("false", True), ("true", False)):
+    for state, undoes in (("false", True), ("true", False)):
         page.mouse.click(*at)
         expect(switch).to_have_attribute("aria-checked", state)
-        expect(page.get_by_test_id("edit-undo")).to_be_visible(visible=shown)
+        expect(page.get_by_test_id("edit-undo")).to_be_enabled(enabled=undoes)
         assert switch.bounding_box() == before
 
 
@@ -849,6 +868,7 @@ def test_the_formula_is_changed_from_its_menu_and_by_the_eye_of_a_part(
     page.keyboard.press("o")
     expect(chips).to_have_count(0)
 
+    open_tools(page)
     page.get_by_test_id("formula-menu").click()
     page.get_by_test_id("switch-positions-used").click()
     expect(chips).to_have_text(re.compile("positions off"))
@@ -865,6 +885,7 @@ def test_the_formula_is_changed_from_its_menu_and_by_the_eye_of_a_part(
     page.goto(link({"text": TEXT, "layer": LAYER, "head": HEAD}))
     drawn(page)
     matrix_shown(page.locator('[data-matrix="weights"]'))
+    open_tools(page)
     page.get_by_test_id("formula-menu").click()
     page.get_by_test_id("temperature-T4").click()
     expect(chips).to_have_text(re.compile(f"temperature 4 · head {LAYER}·{HEAD}"))

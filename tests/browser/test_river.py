@@ -289,7 +289,7 @@ def test_a_click_chooses_a_line_and_another_act_hides_it(page: "Page") -> None:
     assert run["interventions"] == without([LOOK])
     expect(tip).to_be_hidden()
     fall = f"from {brief_percent(start['p'])} to {brief_percent(effect['p'])}"
-    expected = f"Hidden in layer 5: red₂ cannot attend to car. car falls {fall}. Hide it in all layers Show it again"
+    expected = f"Hidden in layer 5: red₂ cannot attend to car. car falls {fall}. Hide it in all layers"
     expect(page.get_by_test_id("river-says")).to_have_text(expected)
     page.reload()
     expect(page.get_by_test_id("river-says")).to_have_text(expected)
@@ -376,7 +376,7 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     expect(page.get_by_test_id("river-says")).to_have_text(
         "Hidden in head 5·5: red₂ cannot attend to car. "
         f"car falls from {brief_percent(start['p'])} to {brief_percent(effects[0]['p'])}. "
-        "Hide it in all of layer 5 Show it again"
+        "Hide it in all of layer 5"
     )
     # The cell and the arithmetic keep what was there.
     expect(weight).to_have_text("0✓")
@@ -405,9 +405,11 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     # One Undo takes back every edit, wherever it was made.
     page.get_by_test_id("switch-causal").click()
     wait_for_run(page, "run.masks?.causal === false")
+    page.get_by_test_id("edits-list").click()
+    expect(page.get_by_test_id("edit-mask")).to_have_text("causal mask off×")
     page.get_by_test_id("note-masks").click()
     wait_for_run(page, "!run.masks && !run.interventions")
-    expect(page.get_by_test_id("note-masks")).to_be_hidden()
+    expect(page.get_by_test_id("edits-list")).to_be_hidden()
 
 
 def test_back_takes_a_cut_back(page: "Page") -> None:

@@ -1,5 +1,6 @@
 /** What is changed in the run, and what that did to the answer: one sentence, with the model's own numbers before and after. */
 
+import { edgeKey } from "../../model/interventions.js";
 import { h } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -156,7 +157,7 @@ function answerWords({ fall, answers: [first] }) {
 
 // What knockouts did.
 
-/** Buttons: one hides in more of the model what is hidden in one head or in one layer, one shows it again. @param {Facts} facts @returns {Words} */
+/** A button that hides in more of the model what is hidden in one head or in one layer; where nothing is wider, one that shows it again. @param {Facts} facts @returns {Words} */
 function nextWords(facts) {
   const [first] = facts.knockouts;
   if (!first) return [];
@@ -164,11 +165,10 @@ function nextWords(facts) {
   const text = head === undefined ? t("say.hide_in_all_layers") : t("say.hide_in_all_heads", { layer });
   const places = new Set(facts.knockouts.map(({ attention, query, key }) => `${attention} ${query} ${key}`));
   const again = t(places.size > 1 ? "say.show_all_again" : "say.show_again");
-  return [
-    ...(wider(facts).length ? [" ", edit("hide-wider", text, { hides: "wider" })] : []),
-    " ",
-    edit("show-again", again, { puts: "edges" }),
-  ];
+  const next = wider(facts).length
+    ? edit("hide-wider", text, { hides: "wider" })
+    : edit("show-again", again, { puts: "edges" });
+  return [" ", next];
 }
 
 /** The edges that hide it there instead; [] if nothing is wider. @param {Facts} facts @returns {Edge[]} */
@@ -216,8 +216,8 @@ function whichWords(facts) {
     (one) =>
       one.attention === first.attention && one.query === first.query && one.key === first.key && one.head === undefined,
   );
+  if (!same || first.head !== undefined) return phrase("river.cut_many", { n: connectionsOf(facts.knockouts) });
   const n = facts.knockouts.length;
-  if (!same || first.head !== undefined) return phrase("river.cut_many", { n });
   const rest = layersWithout(facts);
   if (!rest.length) return phrase("river.cut_all", { ...words, n });
   if (rest.length > 2) return phrase("river.cut_some", { ...words, n });
@@ -227,6 +227,10 @@ function whichWords(facts) {
     rest: rest.join(t("compare.comma")),
   });
 }
+
+/** How many connections are hidden: in several layers it is one, as in the list of edits (`countOf`). @param {Edge[]} knockouts */
+const connectionsOf = (knockouts) =>
+  new Set(knockouts.map((one) => edgeKey(one.head === undefined ? { ...one, layer: 0 } : one))).size;
 
 /** The layers that lack a knockout which the other layers have. @param {Facts} facts */
 function layersWithout({ rolled, knockouts }) {
