@@ -18,7 +18,7 @@ export const ICONS = {
   svg: "M3 5h5v2H5v10h3v2H3zm10 0h5v14h-5v-2h3V7h-3zM8 11h5v2H8z",
   closer: `${LENS}M9 7h2v2h2v2h-2v2H9v-2H7V9h2z`,
   back: `${LENS}M7 9h6v2H7z`,
-  all: "M4 4h6v2H6v4H4zm10 0h6v6h-2V6h-4zM4 14h2v4h4v2H4zm14 0h2v6h-6v-2h4z",
+  all: "M4 4h16v2H4zM4 11h16v2H4zM4 18h16v2H4zM4 4h2v16H4zM11 4h2v16h-2zM18 4h2v16h-2z",
 };
 
 /** The height of what is below a picture: the readout and the panel's edge. A view with more or less says so in CSS, as --below. */

@@ -48,7 +48,7 @@ const inWords = ([key, vars]) => t(key, vars);
 /**
  * @typedef {[key: string, vars: Object<string, any>]} Words  a key of the catalogue, and what fills it
  * @typedef {Pick<Matrix, "id"|"values"|"scale"|"cellText"> & Partial<Matrix> & {title: string, words: (query: number, key: number) => Words,
- *   reasons?: Uint8Array|null}} Square
+ *   reasons?: Uint8Array|null, ofWeights?: boolean}} Square
  */
 
 /**
@@ -83,7 +83,7 @@ export function drawSquare(root, trace, state, actions, own) {
     rows: { ...rows, role: "q" },
     cols: { ...cols, role: "k" },
     hover: (row, col) => [
-      `${rows.names[row]} → ${cols.names[col]}`,
+      t(attends(own, row * shape[1] + col), { query: quoted(rows.names[row]), key: quoted(cols.names[col]) }),
       inWords(own.words(row, col)),
       ...wasIn(own, row, col),
       ...(own.pen ? [t(own.reasons?.[row * shape[1] + col] ? "pencil.click_allow" : "pencil.click_hide")] : []),
@@ -101,6 +101,13 @@ export function drawSquare(root, trace, state, actions, own) {
     ...own,
   });
 }
+
+/** A name in a sentence without colours; punctuation has its quotes already. @param {string} name */
+const quoted = (name) => (/^[“‹「⟨]/.test(name) ? name : t("matrix.quoted", { name }));
+
+/** Of a weight, who attends to whom; of another number, which query and key it is about. @param {Square} own @param {number} at */
+const attends = ({ ofWeights, reasons }, at) =>
+  ofWeights ? (reasons?.[at] ? "matrix.cannot_attend" : "matrix.attends") : "matrix.pair";
 
 /** What the tokens are called as rows: "red₂"; the same array for the same tokens. */
 export const namesIn = memo((/** @type {Token[]} */ tokens) => tokenNames(tokens).map(nameText));
@@ -204,9 +211,9 @@ const handTints = () =>
  * @param {HTMLElement} root @param {ModelTrace} trace @param {State} state
  * @param {Actions} actions
  * @param {{id: string, title: string, detail: Pick<Detail, "overview"|"mask">,
- *   margin?: Matrix["margin"], pen?: Matrix["pen"]}} which
+ *   margin?: Matrix["margin"], pen?: Matrix["pen"], note?: {text: string, ink: string}}} which  `note`: over the hatching of the causal mask
  */
-export function drawWeights(root, trace, state, actions, { id, title, detail, margin, pen }) {
+export function drawWeights(root, trace, state, actions, { id, title, detail, margin, pen, note }) {
   const { mask, overview } = detail;
   const n = trace.keys.tokens.length;
   drawSquare(root, trace, state, actions, {
@@ -219,6 +226,8 @@ export function drawWeights(root, trace, state, actions, { id, title, detail, ma
     cellText: cellWeight,
     faint: { below: FAINT, ink: cssColour("--ink-3") }, // so that the eye finds the others
     tints: mask.data.includes(REASONS.edited) ? handTints() : undefined,
+    note: note && { ...note, reason: REASONS.causal },
+    ofWeights: true,
     sums: true,
     margin,
     pen,

@@ -231,7 +231,8 @@ def test_forbidden_cells_are_empty_hatched_and_say_why(page: "Page", model: chec
         "lines with nothing between them"
     )
     assert all(tones[row][col][3] == 255 for row, col in (mask == 0).nonzero().tolist())
-    assert "hatched: hidden by a mask" in legend(page).inner_text()
+    expect(matrix(page, "weights").locator("text.note")).to_have_text("hidden by the causal mask")
+    assert "hatched" not in legend(page).inner_text(), "it is said once"
     page.mouse.move(*point(page, "weights", mask.shape, 0, 3))
     hovered(page).wait_for()
     assert CAUSAL in "".join(hovered(page).all_text_contents())
@@ -248,7 +249,7 @@ def test_scores_are_the_traces_and_finite(page: "Page", model: checkpoint.Checkp
 
     shown = picture(page, "scores")
     same(shown["z"], scores)
-    assert legend(page).inner_text().split("\n") == ["lowest in its row", "highest"]
+    assert legend(page).inner_text().split("\n") == ["colour within each row: lowest", "highest"]
     stops, tones = shown["colours"], colours(page, "scores", scores.shape, 0.25, 0.25)
     for row, values in enumerate(scores):
         places = (values - values.min()) / (values.max() - values.min())

@@ -82,6 +82,7 @@ export function followPen(parts) {
     if (!pen || !cell || event.button !== 0 || touch) return; // a finger scrolls the page
     plot.setPointerCapture(event.pointerId);
     last = cell;
+    frame.classList.add("drawing");
     document.addEventListener("keydown", giveUp, true);
     pen.over(cell);
   });
@@ -95,6 +96,7 @@ export function followPen(parts) {
   const end = (/** @type {"end"|"cancel"} */ how) => () => {
     if (last) penOf()?.[how]();
     last = null;
+    frame.classList.remove("drawing");
     document.removeEventListener("keydown", giveUp, true);
   };
   /** Escape takes back what is being drawn, and leads nowhere. @param {KeyboardEvent} event */

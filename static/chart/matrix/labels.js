@@ -2,7 +2,7 @@
 
 import { number } from "../../ui/format.js";
 import { inkOn } from "../theme.js";
-import { faceOf } from "./layout.js";
+import { faceOf, NOTE_SIZE } from "./layout.js";
 import { colourAt } from "./scale.js";
 import { middleOf } from "./view.js";
 
@@ -95,7 +95,7 @@ export function labelShapes(matrix, size) {
   return [
     ...(cols.hidden ? [] : columnLabels(matrix, size)),
     ...(rows.hidden ? [] : rowLabels(matrix, size)),
-    ...(sums ? sumLabels(matrix, size) : []),
+    ...(sums && size.margin !== false ? sumLabels(matrix, size) : []),
     ...titles(matrix, size),
   ];
 }
@@ -163,7 +163,7 @@ function sumLabels({ values, shape: [, cols], margin, chosen }, size) {
 }
 
 /** The titles of the axes in their colours, starting near their common corner. @param {Matrix} matrix @param {Size} size */
-function titles({ rows, cols, sums, margin }, { box, top, left, lift, rowTitle, colTitle, type }) {
+function titles({ rows, cols, sums, margin }, { box, top, left, lift, rowTitle, colTitle, type, margin: hasMargin }) {
   const size = 12 * type;
   /** @param {string} words @param {string} role @param {Written} place */
   const title = (words, role, place) =>
@@ -179,7 +179,35 @@ function titles({ rows, cols, sums, margin }, { box, top, left, lift, rowTitle, 
   return [
     ...(cols.hidden || colTitle === "" ? [] : [title(colTitle, cols.role, { x: box.x, y: top + 17 * type })]),
     ...(rows.hidden || rowTitle === "" ? [] : [title(rowTitle, rows.also ? "" : rows.role, upright)]),
-    ...(sums ? [tipped(title(margin?.title ?? "Σ", "", { x: box.x + box.w + AWAY, y: box.y - AWAY }), margin)] : []),
+    ...(sums && hasMargin !== false ? [tipped(title(margin?.title ?? "Σ", "", { x: box.x + box.w + AWAY, y: box.y - AWAY }), margin)] : []),
+  ];
+}
+
+/** The plate of the note: its height, the room around its words, and how far it is from the last column. */
+const PLATE = { h: 22, pad: 9, edge: 12 };
+
+/** Whether a shape belongs to the note. @param {Shape} shape */
+export const isNote = ({ attrs }) => attrs.class === "note";
+
+/** What the hatching means, over it: in the upper right corner, if there is room. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
+export function noteShapes({ note, forbidden, shape: [, n] }, { box, cell, view, type, noteWidth = 0 }) {
+  if (!note || !forbidden || noteWidth === 0) return [];
+  const [width, height] = [noteWidth + 2 * PLATE.pad * type, PLATE.h * type];
+  const down = Math.ceil(height / cell.h);
+  const across = Math.ceil((width + PLATE.edge) / cell.w);
+  const isFree = (/** @type {number} */ first) =>
+    first + down <= view.rows &&
+    across <= view.cols &&
+    cellsIn({ row: view.row + first, col: view.col + view.cols - across, rows: down, cols: across }).every(
+      ({ row, col }) => forbidden[row * n + col] === note.reason,
+    );
+  const first = [1, 0].find(isFree);
+  if (first === undefined) return [];
+  const place = { x: box.x + box.w - PLATE.edge - width, y: box.y + (first + down / 2) * cell.h - height / 2 };
+  const words = { x: place.x + width / 2, y: place.y + height / 2 + NOTE_SIZE * type * 0.35, "text-anchor": "middle" };
+  return [
+    { tag: "rect", attrs: { ...place, width, height, rx: 6, fill: "--panel" } },
+    text(note.text, { class: "note", "font-family": "--font", "font-size": NOTE_SIZE * type, fill: note.ink, ...words }),
   ];
 }
 

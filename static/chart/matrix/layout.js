@@ -22,6 +22,7 @@ const [FEW, LEAST, LOW] = [24, 19, 15]; // so few rows are at least so high; wha
 const [ACROSS, ACROSS_NARROW] = [26, 20]; // of what scrolls: in columns so wide there is room for a number
 const [SEEN, DEEP] = [8, 1.5]; // the fewest rows that are seen, and the most for each column,
 const [MAP, MAP_AWAY] = [64, 8]; // and with a map of the whole in the corner between the labels
+export const NOTE_SIZE = 12.5; // of the words over the hatching
 const NAMED = 44; // a column that is so wide has a horizontal label, cut if it must be
 const BUTTONS = 30; // without hover the buttons are always visible and need a row
 const TILT = 52; // degrees
@@ -42,6 +43,8 @@ const TILT = 52; // degrees
  * @property {number} angle  of the column labels, in degrees
  * @property {number} dpr  pixels of the screen for one of CSS
  * @property {Rect|null} map  of the whole, where it scrolls
+ * @property {boolean} [margin]  there is room for the sums at the right
+ * @property {number} [noteWidth]  of the note over the hatching
  * @property {string[]} rowText @property {string[]} colText  labels, cut to the room they have
  *
  * @typedef {Object} Room
@@ -70,7 +73,8 @@ export function matrixSize(matrix, room) {
   const rowText = matrix.rows.hidden ? [] : cut(namesOf(matrix.rows, narrow), longest(narrow) * type, font, wide);
   const colText = cut(matrix.cols.names ?? matrix.cols.labels, longest(narrow) * type, font, wide);
   const named = matrix.rows.hidden ? 8 : roomBeside(rowText, { type, font, title: titles, wide });
-  const sums = matrix.sums ? (narrow ? 44 : 56) * type : 12;
+  const margin = matrix.sums === true && !(narrow && bare); // on a phone the cells need the room
+  const sums = margin ? (narrow ? 44 : 56) * type : 12;
   const head = widest(colText, font, wide);
   const lowest = { w: (width - named - sums) / cols, h: LOW };
   const isLow = !narrow && heights[0] < headHeight(head, lowest.w, font, bare) + LOW * rows + 13;
@@ -121,6 +125,8 @@ export function matrixSize(matrix, room) {
     type,
     dpr,
     map: scrolls ? mapAt(x, y, matrix.shape) : null,
+    margin,
+    noteWidth: matrix.note && widthIn(matrix.note.text, NOTE_SIZE * type, "--font"),
     rowText,
     colText: flat && seen.w >= NAMED ? cut(colText, seen.w - 4, font, wide) : colText,
     angle: angleOf(head, seen.w, flat),

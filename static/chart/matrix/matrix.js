@@ -9,7 +9,7 @@ import { announce, heightsFor } from "../pictures.js";
 import { drawNumbers } from "../table.js";
 import { leastNumber, typeScale } from "../theme.js";
 import { followKeys, followPen, followPointer, followZoom } from "./input.js";
-import { isHead } from "./labels.js";
+import { isHead, isNote } from "./labels.js";
 import { matrixSize, titledSize } from "./layout.js";
 import { buildMap, showMap } from "./map.js";
 import { showShapes } from "./nodes.js";
@@ -46,6 +46,7 @@ import { following, isInView, isWhole } from "./view.js";
  * @property {Uint8Array|null} forbidden  not 0: no colour there, the hatching shows
  * @property {string[]} [tints]  a colour over that hatching, by the value in `forbidden`
  * @property {{text: string, ink: string}} [onHatching]  what is written there, if the numbers fit; default: nothing
+ * @property {{text: string, ink: string, reason: number}} [note]  words over the hatching of cells with this reason, if they leave room
  * @property {boolean} [hatched]  also hatch under transparent colours; default: if cells are forbidden
  * @property {string} [ink]  of the numbers in the cells: by default what can be read on each
  * @property {{below: number, ink: string}} [faint]  another colour for numbers so near to 0
@@ -97,6 +98,7 @@ import { following, isInView, isWhole } from "./view.js";
  * @property {View|null} view  a zoom; null: what is seen without one
  * @property {Cell|null} corner  of what is seen of a matrix that scrolls; null: it was not drawn yet
  * @property {MatrixMap|null} map  null: none of its matrices has scrolled
+ * @property {number} cells  where they begin
  * @property {Cell|null} hovered
  * @property {boolean} dragged  the pointer's last movement was not a click
  * @property {(view: View|null) => void} lookAt  shows a part of the matrix, or (null) what is seen without a zoom
@@ -157,6 +159,7 @@ function build(root) {
     view: null,
     corner: null,
     map: null,
+    cells: 0,
     hovered: null,
     dragged: false,
     lookAt: (view) => lookAt(parts, view),
@@ -224,7 +227,7 @@ function sizeIn(matrix, room) {
 
 /** @param {Parts} parts @param {Matrix} matrix @param {Size} size */
 function show(parts, matrix, size) {
-  const { plot, sheet, overlay, head } = parts;
+  const { frame, plot, sheet, overlay, head } = parts;
   parts.size = size;
   if (!parts.view) parts.corner = { row: size.view.row, col: size.view.col };
   drawSheet(sheet, matrix, size);
@@ -237,6 +240,10 @@ function show(parts, matrix, size) {
   const named = /** @type {Element} */ (head.firstElementChild);
   update(head, { style: { height: `${box.y}px` } });
   showShapes(named, shapes.filter(isHead));
+  frame.classList.toggle("noted", shapes.some(isNote)); // its legend does not repeat it
+  frame.classList.toggle("part", Boolean(size.map) || !isWhole(size.view, matrix.shape));
+  if (parts.cells !== box.x) parts.root.style.setProperty("--cells", `${box.x}px`);
+  parts.cells = box.x;
   showShapes(
     overlay,
     shapes.filter((shape) => !isHead(shape)),

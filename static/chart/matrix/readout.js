@@ -22,6 +22,7 @@ export function buttonsOf(parts) {
       "button",
       {
         type: "button",
+        class: name,
         title: t(`matrix.button.${name}`),
         "aria-label": t(`matrix.button.${name}`),
         on: { click: act },
@@ -75,9 +76,11 @@ export function showCellTip(tip, cell, { matrix, size }) {
   if (!shown) return;
   const { x, y } = middleOf(cell, size);
   place(tip.row, matrix.rows, cell.row, { top: `${y}px`, right: `${size.width - size.box.x + 3}px` });
-  place(tip.col, matrix.cols, cell.col, { left: `${x}px`, bottom: `${size.height - size.box.y + 5}px` });
+  place(tip.col, matrix.cols, cell.col, { left: `${x}px`, bottom: `${size.height - size.box.y + 3}px` });
   setText(tip.words, matrix.hover(cell.row, cell.col).join("\n"));
-  update(tip.words, { style: { top: `${y}px`, ...beside(x, size) } });
+  // Where the pencil draws along a row, its neighbours stay in sight.
+  const top = matrix.pen ? y - size.cell.h / 2 - 6 : y;
+  update(tip.words, { style: { top: `${top}px`, ...beside(x, size) } });
 }
 
 /** On the side of the cell with more space. @param {number} x @param {Size} size */
@@ -90,7 +93,7 @@ function beside(x, { width, cell }) {
 /** @param {HTMLElement} marker @param {Axis} axis @param {number} index @param {{top: string, right: string}|{left: string, bottom: string}} style */
 function place(marker, { labels, names = labels, role }, index, style) {
   setText(marker, names[index]);
-  update(marker, { style, dataset: { role } });
+  update(marker, { style, dataset: { role, named: names !== labels } });
 }
 
 /** The cell under the pointer, or else the chosen one. @param {Parts} parts @param {Cell|null} cell */

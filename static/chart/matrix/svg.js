@@ -4,7 +4,7 @@
  */
 
 import { rgb } from "../theme.js";
-import { APART, cellsIn, labelShapes, numbersOf, TWO_LINES } from "./labels.js";
+import { APART, cellsIn, labelShapes, noteShapes, numbersOf, TWO_LINES } from "./labels.js";
 import { colourAt } from "./scale.js";
 import { cellGap, HATCH, hatchOf } from "./sheet.js";
 import { boxOf, isInView, middleOf } from "./view.js";
@@ -26,7 +26,7 @@ const SMALL = 14;
 
 /** @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 export function markShapes(matrix, size) {
-  const marks = [struckShapes, openedShapes, edgeShapes, windowShapes, bandShapes, litShapes, chosenShapes];
+  const marks = [noteShapes, struckShapes, openedShapes, edgeShapes, windowShapes, bandShapes, litShapes, chosenShapes];
   return marks.flatMap((shapes) => shapes(matrix, size));
 }
 

@@ -111,12 +111,11 @@ const elementsOf = perRoot((root) => {
       title,
       headChip(),
       h("span", { class: "grow" }),
-      legend,
       h("div", { class: "tools" }, forms.average, forms.pairs.box, forms.forms.box, forms.units.box),
     ),
     h("div", { class: "step-strip" }, stepper, pencil.box, feature.element),
     h("div", { class: "says-row" }, formula, says),
-    h("div", { class: "station-body" }, forms.options, note, Object.values(places)),
+    h("div", { class: "station-body" }, forms.options, note, Object.values(places), legend),
   );
   return { title, stepper, legend, formula, says, note, forms, feature, pencil, places, drawn: "" };
 });
@@ -156,7 +155,18 @@ function drawPicture(parts, step, trace, state, actions, morph) {
   const shown = underEdits(parts.pencil, trace, state, actions);
   if (step === "weights") drawWeightsStep(parts, shown, state, actions, morph);
   else morph(parts.places.alone, () => drawStep(parts, step, shown, state, actions));
+  seatLegend(parts);
   if (!parts.places.alone.hidden) drawRowKeys(parts.places.alone, shown, state, actions, parts.pencil.pen);
+}
+
+/** The legend stands under the cells, before their table; with the pencil on, it says what that does. @param {Parts} parts */
+function seatLegend({ places, legend, pencil: { pen } }) {
+  const place = Object.values(places).find(({ hidden }) => !hidden);
+  const matrix = place?.querySelector(":scope > .matrix");
+  if (!matrix) places.both.parentElement?.append(legend);
+  else if (legend.parentElement !== place) matrix.after(legend);
+  if (pen && matrix)
+    legend.firstElementChild?.append(h("span", { class: "unless-noted pen-hint" }, t("pencil.here")));
 }
 
 /**

@@ -100,7 +100,7 @@ function drawGroupedWeights(root, trace, state, actions) {
     cols: { labels: cols, title: said.cols, role: "k" },
     scale: weightScale(),
     cellText: cellWeight,
-    hover: (row, col) => [`${rows[row]} → ${cols[col]}`, words(row, col)],
+    hover: (row, col) => [t("matrix.attends", { query: rows[row], key: cols[col] }), words(row, col)],
     tableText: (row, col) =>
       forbidden?.[at(row, col)] ? t("matrix.forbidden_word") : significant(values[at(row, col)]),
     describe: (row, col) =>
@@ -217,8 +217,8 @@ function drawForms(parts, trace, state, actions) {
 export function drawWeightsStep({ places, forms, legend, pencil }, trace, state, actions, morph) {
   const compared = isCompared(state, trace.model);
   const details = [trace.detail, ...(compared ? [/** @type {Detail} */ (trace.comparedDetail)] : [])];
-  const forbidden = details.some(({ mask }) => mask.data.some(Boolean)) ? t("matrix.hatched") : null;
-  const ramp = scaleLegend(weightScale(), { number: String, forbidden });
+  const ramp = scaleLegend(weightScale(), { number: String });
+  if (details.some(({ mask }) => mask.data.some(Boolean))) ramp.append(hatchLegend());
   if (details.some(({ mask }) => mask.data.includes(REASONS.edited))) ramp.append(...handLegend());
   replaceChanged(legend, lines.code?.linesLegend(trace, state) ?? ramp);
   places.both.hidden = !compared;
@@ -226,6 +226,10 @@ export function drawWeightsStep({ places, forms, legend, pencil }, trace, state,
   if (compared) both.draw(places.both, trace, state, actions);
   else if (!places.alone.hidden) morph(places.alone, () => drawOne(places.alone, trace, state, actions, pencil.pen));
 }
+
+/** What hatching is, if that is not written over it. */
+const hatchLegend = () =>
+  h("span", { class: "unless-noted" }, h("span", { class: "hatch" }), h("span", null, t("matrix.hatched")));
 
 /** What is hidden by hand, as a swatch. */
 const handLegend = () => [
@@ -237,5 +241,6 @@ const handLegend = () => [
 function drawOne(place, trace, state, actions, pen) {
   const { detail } = trace;
   const margin = leakMargin(trace, detail);
-  drawWeights(place, trace, state, actions, { id: "weights", title: t("matrix.weights"), detail, margin, pen });
+  const note = pen ? { text: t("pencil.here"), ink: "--accent" } : { text: t("matrix.note_causal"), ink: "--ink-2" };
+  drawWeights(place, trace, state, actions, { id: "weights", title: t("matrix.weights"), detail, margin, pen, note });
 }
