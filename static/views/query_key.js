@@ -95,7 +95,7 @@ export function drawSquare(root, trace, state, actions, own) {
     square: true,
     wide: alone,
     bare: alone,
-    scrolls: alone && root.closest(".pair") === null, // beside each other they are seen whole
+    scrolls: alone && root.closest(".pair > :is(.before, .after)") === null, // beside each other they are seen whole
     edges: { row: queries.second ?? undefined, col: keys.second ?? undefined }, // between the texts of a pair
     filename: ["chumoku", ...headParts(model, state), own.id].join("-"),
     ...own,
@@ -105,7 +105,7 @@ export function drawSquare(root, trace, state, actions, own) {
 /** A name in a sentence without colours; punctuation has its quotes already. @param {string} name */
 const quoted = (name) => (/^[“‹「⟨]/.test(name) ? name : t("matrix.quoted", { name }));
 
-/** Of a weight, who attends to whom; of another number, which query and key it is about. @param {Square} own @param {number} at */
+/** Of a weight, that the query attends to the key; of another number, which query and key it is about. @param {Square} own @param {number} at */
 const attends = ({ ofWeights, reasons }, at) =>
   ofWeights ? (reasons?.[at] ? "matrix.cannot_attend" : "matrix.attends") : "matrix.pair";
 
@@ -163,7 +163,7 @@ export function leakMargin(trace, detail) {
 }
 
 /** A weight of the chosen row that changed by as much as this shows what it was. */
-const CHANGED = 0.01;
+const CHANGED = 0.05;
 /** Weights below it, written .00 to .02, are grey. */
 const FAINT = 0.025;
 
@@ -191,6 +191,17 @@ function struckOf(trace, state) {
   }).filter((one) => one !== null);
 }
 
+/**
+ * The cells that are allowed since the causal mask is off; null: it hid none before, or still hides some.
+ * @param {ModelTrace} trace
+ */
+export function freedOf({ detail, detailBefore: was }) {
+  if (!detail?.mask || !was?.mask || was.mask.data.length !== detail.mask.data.length) return null;
+  if (detail.mask.data.some((reasons) => reasons & REASONS.causal)) return null;
+  const freed = was.mask.data.map((reasons, at) => (reasons & REASONS.causal && !detail.mask.data[at] ? 1 : 0));
+  return freed.some(Boolean) ? freed : null;
+}
+
 /** The cells of the open head that are allowed by hand. @param {ModelTrace} trace @param {State} state */
 function openedOf({ detail, attention, attentions }, { interventions }) {
   if (!detail?.mask) return null;
@@ -198,6 +209,10 @@ function openedOf({ detail, attention, attentions }, { interventions }) {
   const of = { attention: attention.id, first: attentions[0].id, layer, head };
   return openedIn(mask.data, interventions, { ...of, shape: /** @type {[number, number]} */ (mask.shape) });
 }
+
+/** What hatching is, if that is not written over it. */
+export const hatchLegend = () =>
+  h("span", { class: "unless-noted" }, h("span", { class: "hatch" }), h("span", null, t("matrix.hatched")));
 
 /** Over the hatching of what is hidden by hand. */
 export const handTint = () => `${cssColour("--q")}40`;
@@ -233,6 +248,7 @@ export function drawWeights(root, trace, state, actions, { id, title, detail, ma
     pen,
     struck: detail === trace.detail ? struckOf(trace, state) : [],
     opened: detail === trace.detail ? openedOf(trace, state) : null,
+    freed: detail === trace.detail ? freedOf(trace) : null,
     words(query, key) {
       const reasons = mask.data[query * n + key];
       if (reasons === ABSENT) return ["matrix.reason.absent", {}];

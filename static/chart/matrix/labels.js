@@ -21,17 +21,27 @@ const [TALKATIVE, READABLE] = [20, 11];
 const [SMALLEST, LARGEST] = [6.5, 13]; // pixels, the largest of usual type
 /** The width of a digit of the page's monospaced face, for a size of 1. */
 const DIGIT = 0.6;
-/** The share of a cell's width that stays free around its number; more where there are many. */
-const [MARGIN, MARGIN_OF_MANY] = [0.15, 0.2];
+/** The share of a cell's width that stays free around its number; where there are many, around short and long ones. */
+const [MARGIN, SHORT_OF_MANY, LONG_OF_MANY] = [0.15, 0.2, 0.05];
 /** The height of a number at most, as a share of its cell's. */
 const HIGH = 0.8;
 
-/** A cell this high has room for what stood in it before. Pixels. */
-export const TWO_LINES = 29;
-/** As far below its middle as the number is then above it. Pixels. */
-export const APART = 7;
+/** A cell this high has room for what stood in it before below its number, one this wide beside it. Pixels. */
+const [TWO_LINES, TWO_NUMBERS] = [29, 46];
+const [BEFORE, NOW, BESIDE] = [11.5, 11, 10]; // how large the old number is below the new one; the new and the old one side by side
 
-/** @typedef {{row: number, col: number, x: number, y: number, text: string, ink: string}} CellNumber */
+/**
+ * Where a cell has what stood in it before, from its middle, and where its number is then; null: there is no room. `size`: of the
+ * letters; without it, as without an old number.
+ * @param {{w: number, h: number}} cell @param {number} type
+ */
+export function placesOfTwo({ w, h }, type) {
+  if (h >= TWO_LINES * type) return { now: { x: 0, y: -7 * type }, before: { x: 0, y: 7 * type, size: BEFORE * type } };
+  if (w < TWO_NUMBERS * type) return null;
+  return { now: { x: 0.23 * w, y: 0, size: NOW * type }, before: { x: -0.24 * w, y: 0, size: BESIDE * type } };
+}
+
+/** @typedef {{row: number, col: number, x: number, y: number, text: string, ink: string, size?: number}} CellNumber */
 /** @typedef {{x: number, y: number, [attribute: string]: string|number|undefined}} Written  attributes of a text */
 
 /**
@@ -44,20 +54,20 @@ export function numbersOf(matrix, size) {
   const many = view.rows > TALKATIVE || view.cols > TALKATIVE;
   if (!(matrix.numbers ?? matrix.square) || (many && !map && least < READABLE)) return { size: 0, numbers: [] };
   const indexOf = (/** @type {Cell} */ { row, col }) => row * matrix.shape[1] + col;
-  const raised = new Set(
-    cell.h >= TWO_LINES * type ? (matrix.struck ?? []).filter(({ below }) => below).map(indexOf) : [],
-  );
+  const two = placesOfTwo(cell, type);
+  const moved = new Set(two ? (matrix.struck ?? []).filter(({ below }) => below).map(indexOf) : []);
   const numbers = cellsIn(view)
     .map((one) => ({ ...one, at: indexOf(one) }))
     .filter(({ at }) => matrix.onHatching || !matrix.forbidden?.[at])
     .filter((one) => !many || isToldOfMany(matrix, one))
     .map(({ row, col, at }) => {
       const number = numberOf(matrix, size, { row, col }, at);
-      return raised.has(at) ? { ...number, y: number.y - APART * type } : number;
+      if (!two || !moved.has(at)) return number;
+      return { ...number, ...two.now, x: number.x + two.now.x, y: number.y + two.now.y };
     })
     .filter(({ text }) => text !== "");
   const longest = Math.max(3, ...numbers.map(({ text }) => text.length));
-  const free = many ? MARGIN_OF_MANY : MARGIN;
+  const free = many ? (longest > 3 ? LONG_OF_MANY : SHORT_OF_MANY) : MARGIN;
   const font = Math.min(LARGEST * type, (cell.w * (1 - free)) / (longest * DIGIT), cell.h * HIGH);
   return font < least ? { size: 0, numbers: [] } : { size: font, numbers };
 }
@@ -179,7 +189,9 @@ function titles({ rows, cols, sums, margin }, { box, top, left, lift, rowTitle, 
   return [
     ...(cols.hidden || colTitle === "" ? [] : [title(colTitle, cols.role, { x: box.x, y: top + 17 * type })]),
     ...(rows.hidden || rowTitle === "" ? [] : [title(rowTitle, rows.also ? "" : rows.role, upright)]),
-    ...(sums && hasMargin !== false ? [tipped(title(margin?.title ?? "Σ", "", { x: box.x + box.w + AWAY, y: box.y - AWAY }), margin)] : []),
+    ...(sums && hasMargin !== false
+      ? [tipped(title(margin?.title ?? "Σ", "", { x: box.x + box.w + AWAY, y: box.y - AWAY }), margin)]
+      : []),
   ];
 }
 
@@ -207,7 +219,13 @@ export function noteShapes({ note, forbidden, shape: [, n] }, { box, cell, view,
   const words = { x: place.x + width / 2, y: place.y + height / 2 + NOTE_SIZE * type * 0.35, "text-anchor": "middle" };
   return [
     { tag: "rect", attrs: { ...place, width, height, rx: 6, fill: "--panel" } },
-    text(note.text, { class: "note", "font-family": "--font", "font-size": NOTE_SIZE * type, fill: note.ink, ...words }),
+    text(note.text, {
+      class: "note",
+      "font-family": "--font",
+      "font-size": NOTE_SIZE * type,
+      fill: note.ink,
+      ...words,
+    }),
   ];
 }
 

@@ -73,9 +73,10 @@ import { following, isInView, isWhole } from "./view.js";
  * @property {{title: string, about?: string, text: (row: number) => string}} [margin]  something else on that margin; `about`: the tip of its title
  * @property {{row?: number, col?: number}} [edges]  a dashed line after this many rows, or columns
  * @property {Uint8Array} [outside]  not 0: beyond a window, whose edge is a dashed line
+ * @property {Uint8Array|null} [freed]  not 0: allowed since a mask is off, whose old border is a line
  * @property {Uint8Array|null} [opened]  not 0: a dashed frame, because the reader has allowed it
  * @property {{row: number, col: number, text: string, ink: string, below: boolean}[]} [struck]  what stood in a cell before: in its
- *   hatching, or `below` its number
+ *   hatching, or (`below`) below its number, or beside it
  * @property {string} [sign]  of a saved file: what is before it in a formula, "="
  * @property {string} [legend]  of a saved file: words instead of its colours
  * @property {string} [hatching]  of a saved file: what hatched cells are; default: forbidden

@@ -200,15 +200,15 @@ function drawLines(pen, { w, h, view, width, panel }) {
   for (let col = 0; col <= view.cols; col++) pen.fillRect(Math.round(col * w) - width / 2, 0, width, canvas.height);
 }
 
-/** @param {CanvasRenderingContext2D} pen @param {Drawable} matrix @param {Extent} size */
-function drawNumbers(pen, matrix, size) {
-  const { size: font, numbers } = numbersOf(matrix, size);
-  const { box, dpr } = size;
-  pen.font = `${font * dpr}px ${cssColour("--mono")}`;
+/** @param {CanvasRenderingContext2D} pen @param {Drawable} matrix @param {Extent} extent */
+function drawNumbers(pen, matrix, extent) {
+  const { size: font, numbers } = numbersOf(matrix, extent);
+  const { box, dpr } = extent;
   pen.textAlign = "center";
-  for (const { x, y, text, ink } of numbers) {
+  for (const { x, y, text, ink, size = font } of numbers) {
+    pen.font = `${size * dpr}px ${cssColour("--mono")}`;
     pen.fillStyle = ink;
-    pen.fillText(text, (x - box.x) * dpr, (y - box.y + font * 0.35) * dpr);
+    pen.fillText(text, (x - box.x) * dpr, (y - box.y + size * 0.35) * dpr);
   }
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { rgb } from "../theme.js";
-import { APART, cellsIn, labelShapes, noteShapes, numbersOf, TWO_LINES } from "./labels.js";
+import { cellsIn, labelShapes, noteShapes, numbersOf, placesOfTwo } from "./labels.js";
 import { colourAt } from "./scale.js";
 import { cellGap, HATCH, hatchOf } from "./sheet.js";
 import { boxOf, isInView, middleOf } from "./view.js";
@@ -33,15 +33,16 @@ export function markShapes(matrix, size) {
 /** Room for a number, its size, and how far its line is longer, in pixels. */
 const [STRUCK, STRUCK_SIZE, LONGER] = [{ w: 26, h: 15 }, 11.5, 2];
 
-/** What stood in a cell before: struck out, in the hatching or below the number. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
+/** What stood in a cell before: struck out, in the hatching, or below or beside the number. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 function struckShapes({ struck = [] }, size) {
   const { cell, view, type } = size;
   if (cell.w < STRUCK.w || cell.h < STRUCK.h) return [];
-  const seen = struck.filter((one) => isInView(one, view) && (!one.below || cell.h >= TWO_LINES * type));
+  const two = placesOfTwo(cell, type);
+  const seen = struck.filter((one) => isInView(one, view) && (!one.below || two));
   return seen.flatMap(({ row, col, text, ink, below }) => {
-    const { x, y: middle } = middleOf({ row, col }, size);
-    const font = STRUCK_SIZE * type;
-    const y = middle + (below ? APART * type : 0);
+    const middle = middleOf({ row, col }, size);
+    const from = below && two ? two.before : { x: 0, y: 0, size: STRUCK_SIZE * type };
+    const [x, y, font] = [middle.x + from.x, middle.y + from.y, from.size];
     const place = { x, y: y + font * 0.36, "font-size": font, "text-anchor": "middle" };
     const attrs = { class: "struck", "font-family": "--mono", fill: ink };
     const half = font * text.length * 0.3 + LONGER;
@@ -49,7 +50,7 @@ function struckShapes({ struck = [] }, size) {
       d: `M${x - half} ${Math.floor(y) + 0.5}H${x + half}`,
       stroke: ink,
       "stroke-width": 1,
-      "stroke-opacity": 0.7,
+      "stroke-opacity": 0.5,
     };
     /** @type {Shape[]} */
     const number = [
@@ -127,9 +128,15 @@ const line = (d) => ({
   attrs: { class: "edge", d, fill: "none", stroke: "--ink", "stroke-width": 1.5, "stroke-dasharray": "4 3" },
 });
 
-/** A dashed line between the cells in `outside` and the others. @param {Matrix} matrix @param {Size} size */
-function windowShapes({ outside, shape: [, cols] }, size) {
-  if (!outside) return [];
+/** A dashed line between the cells in `outside` and the others, a whole one around those in `freed`. @param {Matrix} matrix @param {Size} size */
+function windowShapes({ outside, freed, shape: [, cols] }, size) {
+  const whole = { class: "edge freed", stroke: "--ink-2", "stroke-width": 2, "stroke-dasharray": undefined };
+  const border = (/** @type {Uint8Array|null|undefined} */ inside) => (inside ? borderOf(inside, cols, size) : []);
+  return [...border(outside), ...border(freed).map(({ tag, attrs }) => ({ tag, attrs: { ...attrs, ...whole } }))];
+}
+
+/** Between the cells that are not 0 and the others. @param {Uint8Array} outside @param {number} cols @param {Size} size */
+function borderOf(outside, cols, size) {
   const { row: top, col: left, rows, cols: wide } = size.view;
   const at = (/** @type {number} */ row, /** @type {number} */ col) => outside[row * cols + col] !== 0;
   const sides = [];
@@ -243,11 +250,11 @@ function paintOf(scale, value) {
 
 /** @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 function numberShapes(matrix, size) {
-  const { size: font, numbers } = numbersOf(matrix, size);
-  const look = { class: "number", "font-family": "--mono", "font-size": font, "text-anchor": "middle" };
-  return numbers.map(({ x, y, text, ink }) => ({
+  const { size: usual, numbers } = numbersOf(matrix, size);
+  const look = { class: "number", "font-family": "--mono", "font-size": usual, "text-anchor": "middle" };
+  return numbers.map(({ x, y, text, ink, size: font = usual }) => ({
     tag: "text",
-    attrs: { ...look, x, y: y + font * 0.35, fill: ink },
+    attrs: { ...look, x, y: y + font * 0.35, fill: ink, "font-size": font },
     children: [text],
   }));
 }

@@ -7,6 +7,7 @@ import { leakOfRow, openSquare } from "../../model/compare/measure.js";
 import { compared, comparisonOf, isBefore } from "../../model/compare/runs.js";
 import { layerOnly } from "../../model/interventions.js";
 import { namesOf, nameText } from "../../model/labels.js";
+import { REASONS } from "../../model/mask_edits.js";
 import { indexOfMost, sum } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
@@ -15,7 +16,7 @@ import { runWords } from "../../ui/compare_words.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { number, percent, power, signed, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { drawSquare, drawWeights, leakMargin } from "../query_key.js";
+import { drawSquare, drawWeights, hatchLegend, leakMargin } from "../query_key.js";
 
 /**
  * @import { Detail, ModelTrace } from "../../data/model_trace.js"
@@ -78,10 +79,10 @@ const elementsOf = perRoot((root) => {
   const after = side("after", "matrix.after");
   const changed = side("difference", "compare.difference");
   setText(changed.about, t("compare.difference_about"));
-  const legend = h("div", null);
+  const legend = h("div", { class: "legend-place" });
   const change = h("p", { class: "row-change", "aria-live": "polite", dataset: { testid: "row-change" } });
   const only = h("button", { class: "link", type: "button", dataset: { testid: "layer-only" } });
-  const words = h("section", { class: "side words" }, legend, h("div", null, change, only));
+  const words = h("section", { class: "side words" }, h("div", null, change, only));
   root.append(h("div", { class: "pair" }, changed.element, words, before.element, after.element));
   return { before, after, changed, legend, change, only };
 });
@@ -149,8 +150,8 @@ function sumsOf({ queries: { real }, keys }, { overview }) {
 
 /** The least difference that may have full colour: 0.1 %. Below 10⁻⁵ there is only rounding. */
 const LEAST = 0.001;
-/** A smaller difference is written as 0.00. */
-const UNCHANGED = 0.005;
+/** A smaller difference is not written: it would be 0.00. A faint one is not where there are many. */
+const [UNCHANGED, FAINT] = [0.005, 0.045];
 
 /**
  * after − before, on a scale that reaches as far to both sides of 0 as the largest difference.
@@ -162,17 +163,27 @@ function drawDifference(parts, trace, state, actions, { before, after }) {
   const { values, forbidden } = difference(before, after, trace.queries);
   const scale = signedScale(values, "signed", LEAST);
   const isEmpty = forbidden.some(Boolean);
-  replace(parts.legend, scaleLegend(scale, { number: signed, forbidden: isEmpty ? t("matrix.forbidden_word") : null }));
+  const ramp = scaleLegend(scale, { number: signed });
+  ramp.prepend(h("b", null, t("compare.less")));
+  ramp.querySelector(".ramp")?.nextElementSibling?.after(h("b", null, t("compare.more")));
+  if (isEmpty) ramp.append(hatchLegend());
+  replace(parts.legend, ramp);
   drawSquare(parts.changed.place, trace, state, actions, {
     id: "difference",
     title: t("compare.difference_title"),
     values,
     forbidden: isEmpty ? forbidden : null,
     scale,
-    cellText: (value) => signed(value, 2).replace(/^(.)0\./, "$1."),
-    faint: { below: UNCHANGED, ink: cssColour("--ink-3") },
+    cellText: (value) => (Math.abs(value) < UNCHANGED ? "" : signed(value, 2).replace(/^(.)0\./, "$1.")),
+    faint: { below: FAINT, ink: cssColour("--ink-2") },
+    note: { text: t("matrix.note_causal"), ink: "--ink-2", reason: REASONS.causal },
     sums: true,
-    margin: { title: "½Σ|·|", text: (row) => (isReal(row) ? movedOf(values, row, size) : "") },
+    margin: {
+      title: t("compare.moved"),
+      about: t("compare.moved_about"),
+      text: (row) =>
+        isReal(row) && movedOf(values, row, size) >= UNCHANGED ? percent(movedOf(values, row, size), 0) : "",
+    },
     words(query, key) {
       const at = query * size + key;
       if (!isReal(query)) return ["compare.nothing_beside", {}];
@@ -180,12 +191,14 @@ function drawDifference(parts, trace, state, actions, { before, after }) {
       return ["compare.cell", { value: signed(values[at]), was: weightOf(before, at), is: weightOf(after, at) }];
     },
   });
+  const matrix = parts.changed.place.querySelector(":scope > .matrix");
+  if (matrix?.nextElementSibling !== parts.legend) matrix?.after(parts.legend);
 }
 
-/** @param {Float32Array} values @param {number} row @param {number} size */
+/** The total variation of a row. @param {Float32Array} values @param {number} row @param {number} size */
 function movedOf(values, row, size) {
   const cells = values.subarray(row * size, (row + 1) * size);
-  return percent(cells.reduce((sum, value) => sum + Math.abs(value), 0) / 2, 0);
+  return cells.reduce((sum, value) => sum + Math.abs(value), 0) / 2;
 }
 
 /** @param {Laid} detail @param {number} at */

@@ -165,8 +165,7 @@ function seatLegend({ places, legend, pencil: { pen } }) {
   const matrix = place?.querySelector(":scope > .matrix");
   if (!matrix) places.both.parentElement?.append(legend);
   else if (legend.parentElement !== place) matrix.after(legend);
-  if (pen && matrix)
-    legend.firstElementChild?.append(h("span", { class: "unless-noted pen-hint" }, t("pencil.here")));
+  if (pen && matrix) legend.firstElementChild?.append(h("span", { class: "unless-noted pen-hint" }, t("pencil.here")));
 }
 
 /**

@@ -12,7 +12,7 @@ import { h, replaceChanged, update } from "../../ui/dom.js";
 import { cellWeight, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
-import { drawWeights, handTint, leakMargin, reasonOf } from "../query_key.js";
+import { drawWeights, freedOf, handTint, hatchLegend, leakMargin, reasonOf } from "../query_key.js";
 import { AVERAGES, attentionState } from "../view_states.js";
 import { averageNeeds, both, lines as chosenLines, lines } from "./steps.js";
 import { canSumCharacters, pairPartOf, showPart, unitCells, unitOf } from "./unit_cells.js";
@@ -219,6 +219,7 @@ export function drawWeightsStep({ places, forms, legend, pencil }, trace, state,
   const details = [trace.detail, ...(compared ? [/** @type {Detail} */ (trace.comparedDetail)] : [])];
   const ramp = scaleLegend(weightScale(), { number: String });
   if (details.some(({ mask }) => mask.data.some(Boolean))) ramp.append(hatchLegend());
+  if (freedOf(trace)) ramp.append(h("span", { class: "stair" }), h("span", null, t("matrix.freed")));
   if (details.some(({ mask }) => mask.data.includes(REASONS.edited))) ramp.append(...handLegend());
   replaceChanged(legend, lines.code?.linesLegend(trace, state) ?? ramp);
   places.both.hidden = !compared;
@@ -226,10 +227,6 @@ export function drawWeightsStep({ places, forms, legend, pencil }, trace, state,
   if (compared) both.draw(places.both, trace, state, actions);
   else if (!places.alone.hidden) morph(places.alone, () => drawOne(places.alone, trace, state, actions, pencil.pen));
 }
-
-/** What hatching is, if that is not written over it. */
-const hatchLegend = () =>
-  h("span", { class: "unless-noted" }, h("span", { class: "hatch" }), h("span", null, t("matrix.hatched")));
 
 /** What is hidden by hand, as a swatch. */
 const handLegend = () => [
