@@ -40,7 +40,7 @@ import { choicesOf } from "./layout/heads.js";
 import { createWatch, momentOf } from "./playing.js";
 import { openLayer, riverState } from "./view_state.js";
 import { wider } from "./words/changes.js";
-import { barsOf, headLegendOf } from "./words/names.js";
+import { barsOf } from "./words/names.js";
 import { gathersWords, saysWords, sentenceOf } from "./words/sentence.js";
 import { comesOf, edgeOf, spotOf, weightOf, writtenOf } from "./words/spots.js";
 import { beadEntry, drawLegend, drawTable, entryOf } from "./words/table.js";
@@ -64,7 +64,6 @@ function buildRiverParts(root, say) {
   const board = buildBoard();
   const key = riverKey();
   const legend = h("div", { class: "dim means", dataset: { testid: "river-legend" } }, key, h("span"));
-  const squares = h("span", { class: "dim means squares", dataset: { testid: "river-squares" } });
   const restore = h("button", { class: "btn restore", type: "button", dataset: { testid: "river-restore" } });
   const table = h("div");
   const watch = h("button", { class: "btn", type: "button", dataset: { testid: "river-watch" } });
@@ -83,7 +82,7 @@ function buildRiverParts(root, say) {
     { class: "btn opens-drawer", type: "button", dataset: { testid: "river-which" } },
     t("rank.title"),
   );
-  const foot = h("div", { class: "foot" }, legend, watch, moment, scrub, choice, measure, which, squares);
+  const foot = h("div", { class: "foot" }, legend, watch, moment, scrub, choice, measure, which);
   replace(say, says, previewed, restore);
   const waits = h("p", { class: "lines-wait", role: "status", hidden: true, dataset: { testid: "river-waits" } });
   replace(root, name, bytes, board.box, waits, foot, table);
@@ -97,7 +96,6 @@ function buildRiverParts(root, say) {
     table,
     key,
     legend,
-    squares,
     measure,
     which,
     restore,
@@ -127,10 +125,11 @@ const GATHERING = 200;
 function createRiver(parts) {
   let now = /** @type {Now|null} */ (null);
   let last = /** @type {Facts|null} */ (null);
-  const board = createRiverBoard(parts.board, ({ foot, answers }) => {
+  const board = createRiverBoard(parts.board, ({ foot, answers, table }) => {
     parts.root.classList.toggle("with-heads", foot !== null);
     parts.root.style.setProperty("--foot", `${foot ?? 0}px`);
     parts.root.style.setProperty("--foot-width", `${answers.width}px`);
+    parts.root.style.setProperty("--table", `${table ?? 0}px`);
   });
   const rolls = { rolled: rolledOnce(), before: rolledOnce(), compared: rolledOnce() };
   const measuring = createKnockoutMeasuring(soon);
@@ -221,7 +220,6 @@ function createRiver(parts) {
     update(parts.scrub, { "aria-label": t(keyFor(trace.model, "river.moment")) });
     sayKey(parts.key);
     drawLegend(parts.legend, facts, trace.pool);
-    setText(parts.squares, headLegendOf(trace));
     const part = facts.names.flat().find(isPart);
     parts.bytes.hidden = !part;
     if (part) setText(parts.bytes, t("river.bytes", { name: nameText(part) }));

@@ -354,7 +354,7 @@ test("what is cut leaves a ghost as wide as its line was", () => {
 });
 
 const AREA = { x: 0, y: 100, width: 150, height: 260 };
-const HEADS = { attention: "self", layer: 0, count: 8, ratio: 1, order: [5, 1, 2, 0, 3, 4, 6, 7] };
+const HEADS = { stack: "main", attention: "self", layer: 0, count: 8, ratio: 1, order: [5, 1, 2, 0, 3, 4, 6, 7] };
 
 test("heads are as large as they fit, in their order", () => {
   const { squares, more } = squaresOf(AREA, HEADS);
@@ -435,9 +435,28 @@ test("heads take what the first screen leaves; where that is too little, what th
     return Math.max(...scene.squares.map(({ y, height }) => y + height));
   };
   const [rows] = riverLayout(rollout(rivers(SMALL), "main", 1), 1, FRAME).bands;
-  const fold = rows.bottom + 110;
+  const fold = rows.bottom + 130;
   assert.ok(bottom(fold) <= fold && bottom(fold) > fold - 20);
   assert.equal(bottom(rows.bottom + 50), bottom(2000));
+});
+
+test("how to read a square stands above all of them; of two stacks, below those that are read first, where that is on the screen", () => {
+  const heads = [{ stack: "main", attention: "self", count: 4, ratio: 1, order: () => [0, 1, 2, 3] }];
+  const frame = { ...FRAME, headRoom: 200, fold: 600 };
+  const one = riverLayout(rollout(rivers(SMALL), "main", 1), 1, { ...frame, heads });
+  const top = Math.min(...one.squares.map(({ y }) => y));
+  assert.ok(one.said && one.lens + 10 < one.said.y && one.said.y < top);
+  const ends = one.squares.map(({ y, height }) => y + height);
+  assert.ok(one.table && one.table > top && one.table < Math.max(...ends));
+  const both = ["encoder", "decoder"].map((stack) => ({ ...heads[0], stack, attention: stack }));
+  /** @param {number} fold */
+  const two = (fold) => riverLayout(rollout(rivers(...PAIR), "decoder", 1), 1, { ...frame, heads: both, fold });
+  const { said, squares, bands, height } = two(600);
+  const read = squares.filter(({ stack }) => stack === "encoder");
+  assert.ok(said && said.y > Math.max(...read.map(({ y, height }) => y + height)) && said.y < height);
+  assert.ok(said.x + said.width <= bands[1].columns[0].x1);
+  const folds = [150, 250, 350, 450].map((fold) => ({ fold, said: two(fold).said }));
+  assert.ok(folds.every(({ said, fold }) => !said || said.y < fold) && folds.some(({ said }) => !said));
 });
 
 test("a decoder's rows have what they wrote beside them; the rows of a story have not", () => {

@@ -8,7 +8,7 @@ import { fittingText, write } from "./text.js";
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Square } from "../layout/heads.js"
- * @import { Scene } from "../layout/layout.js"
+ * @import { Band, Scene } from "../layout/layout.js"
  * @import { PictureStyle, Pen } from "./scene.js"
  */
 
@@ -60,7 +60,7 @@ export function drawHeads(pen, { squares, more, bands: [{ end }] }, style) {
     pen.strokeRect(x - 0.5, y - 0.5, width + 1, height + 1);
     drawEffect(pen, square, style);
     if (square.caption) drawCaption(pen, square, style);
-    else if (width >= NUMBERED * style.type) drawNumber(pen, square, style);
+    else if (style.corner(square) && width >= NUMBERED * style.type) drawNumber(pen, square, style);
   }
   write(pen, style, { size: 12, colour: colours.dim, align: "center" });
   for (const { x, y, n } of more) pen.fillText(`+${n}`, x, y);
@@ -75,17 +75,18 @@ function drawEffect(pen, square, { effectOf, colours }) {
 }
 
 /** A square of at least this width has its head's number. */
-const NUMBERED = 48;
+const NUMBERED = 36;
 
-/** In its corner, where a causal head has nothing; over the weights of another, with an edge. @param {Pen} pen @param {Square} square @param {PictureStyle} style */
+/** In the corner where a causal head has nothing; without its mask, on the ground. @param {Pen} pen @param {Square} square @param {PictureStyle} style */
 function drawNumber(pen, square, style) {
   const { layer, head, x, y, width } = square;
   const { colours, type } = style;
-  write(pen, style, { size: 11, colour: style.isHead(square) ? colours.accent : colours.ink, align: "right" });
-  const [text, right, line] = [`${layer}·${head}`, x + width - 3, y + 11 * type];
-  Object.assign(pen, { strokeStyle: colours.ground, lineWidth: 3, lineJoin: "round" });
-  pen.strokeText(text, right, line);
-  pen.fillText(text, right, line);
+  const text = `${layer}·${head}`;
+  write(pen, style, { size: 11, colour: colours.ground, align: "right" });
+  const wide = pen.measureText(text).width + 5;
+  if (style.corner(square) === "full") pen.fillRect(x + width - wide, y, wide, 14 * type);
+  pen.fillStyle = style.isHead(square) ? colours.accent : colours.ink;
+  pen.fillText(text, x + width - 3, y + 11 * type);
 }
 
 /** In less width there is a head's name only. */
@@ -108,19 +109,43 @@ function drawCaption(pen, square, style) {
   pen.fillText(share, end, line);
 }
 
-/** The text that says what a square is: in the column of labels, or above the squares if they have the whole width. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
-export function drawHeadWords(pen, { bands: [band, ...read], squares, only }, style) {
-  write(pen, style, { size: 13, colour: style.colours.dim, align: only === null ? "right" : "left" });
-  for (const attention of new Set(squares.map((one) => one.attention))) {
-    const top = Math.min(...squares.filter((one) => one.attention === attention).map(({ y }) => y));
+/** The texts that say what the squares are: in the column of labels and in a sentence; above the squares if they have the whole width. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
+export function drawHeadWords(pen, scene, style) {
+  const { bands, squares, only, said } = scene;
+  for (const stack of new Set(squares.map((one) => one.stack))) {
+    const own = squares.filter((one) => one.stack === stack);
+    const top = Math.min(...own.map(({ y }) => y));
+    write(pen, style, { size: 13, colour: style.colours.dim, align: only === null ? "right" : "left" });
     if (only !== null) return pen.fillText(style.headsTitle(only), 2, top - 8);
-    const answers = style.isOfAnswer(attention);
-    const x = (answers ? band : read[0]).columns[0].x0 - LABEL_GAP;
-    const left = answers ? Math.max(0, ...read.map(({ columns }) => columns[columns.length - 1].x1)) : 0; // another stack's heads
-    wrapped(pen, style.headWords(attention), Math.min(x - left - 4, 110)).forEach((line, i) =>
-      pen.fillText(line, x, top + 11 + i * 17 * style.type),
+    const alone = own.length === squares.length; // at the left edge
+    const band = bands.find((one) => (alone ? one === bands[bands.length - 1] : one.stack === stack));
+    const x = /** @type {Band} */ (band).columns[0].x0 - LABEL_GAP;
+    const left = alone || stack !== bands[0].stack ? 0 : Math.max(0, ...bands.slice(1).map(endOf)); // another stack's heads
+    const taken = style.corner(own[0]) || own[0].caption || scene.more.length ? 0 : drawRowNumbers(pen, own, x, style);
+    wrapped(pen, style.headWords(own[0].attention), Math.min(x - taken - left - 4, 110)).forEach((line, i) =>
+      pen.fillText(line, x - taken, top + (11 + i * 17) * style.type),
     );
   }
+  if (!said) return;
+  write(pen, style, { size: 13, colour: style.colours.dim });
+  wrapped(pen, style.headsSaid, said.width).forEach((line, i) =>
+    pen.fillText(line, said.x, said.y + i * 17 * style.type),
+  );
+}
+
+/** Where the last layer of a stack ends. @param {Band} band */
+const endOf = ({ columns }) => columns[columns.length - 1].x1;
+
+/** The numbers of the heads in each row of squares that have no room for them; returns their width. @param {Pen} pen @param {Square[]} squares @param {number} right @param {PictureStyle} style */
+function drawRowNumbers(pen, squares, right, style) {
+  const first = squares.filter(({ layer }) => layer === squares[0].layer);
+  const widths = [...new Set(first.map(({ y }) => y))].map((y) => {
+    const heads = first.filter((one) => one.y === y).map(({ head }) => head);
+    const text = heads.length < 3 ? heads.join(", ") : `${heads[0]}–${heads[heads.length - 1]}`;
+    pen.fillText(text, right, y + 11 * style.type);
+    return pen.measureText(text).width;
+  });
+  return Math.max(...widths) + 6;
 }
 
 /** Lines no wider than `width`, broken between words; where a language writes none, between characters, but never before 、 or 。 @param {Pen} pen @param {string} text @param {number} width */

@@ -12,6 +12,7 @@ import { mostOf } from "../layout/heads.js";
 import { changeTone, currentStyle, toneOf } from "../style.js";
 import {
   answerName,
+  headLegendOf,
   headWordsOf,
   layerTitle,
   lensTitleOf,
@@ -150,7 +151,16 @@ function headStyle({ facts, trace }, preview) {
       return t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool });
     },
     headWords: (/** @type {string} */ attention) => headWordsOf(trace, attention),
+    headsSaid: headLegendOf(trace),
+    corner: (/** @type {Square} */ square) => cornerOf(trace, square),
   };
+}
+
+/** The upper right corner of a head's picture: the first row's last key. @param {ModelTrace} trace @param {Square} square */
+function cornerOf(trace, { attention: id, layer, head }) {
+  const attention = trace.attentions.find((one) => one.id === id);
+  const picture = attention?.causal ? trace.picture(layer, head, id) : null;
+  return picture && (trace.mask(layer, head, id)[picture.n_key - 1] === 0 ? "full" : "empty");
 }
 
 /** @param {ModelTrace} trace */

@@ -193,7 +193,8 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {(of: Open) => string} headsTitle @property {(attention: string) => string} headWords  what a square is
  * @property {(square: Square) => {delta: number, share: number}|null} effectOf  what the answer loses without it; null: not measured
  * @property {(square: Square) => boolean} isOff  whether it is switched off @property {(link: Link) => boolean} isPartOff  the same of what it names
- * @property {(square: Square) => boolean} isHead  whether it is the open or the previewed one
+ * @property {(square: Square) => "empty"|"full"|null} corner  where a head has its number: of a causal one, whether its mask keeps it empty
+ * @property {string} headsSaid  how to read a square @property {(square: Square) => boolean} isHead  whether it is the open or the previewed one
  * @property {{name: string, text: string, fresh: boolean, final: boolean}[]} lens  after each layer
  * @property {string} lensTitle @property {string} lensHere  before the answer after the one layer that is drawn
  * @property {Line[]|null} preview  one head's weights: all else fades
@@ -243,8 +244,7 @@ function drawGrid(pen, band, { bands, height, only, lit, lens, squares }, style)
   if (lit?.stack === band.stack)
     drawLit(pen, columns[lit.layer], { top: titles - 12 * style.type, bottom: bottom + 3 }, style);
   const [first, last] = [columns[0], columns[columns.length - 1]];
-  const alone = squares.length > 0 && squares.every(({ caption }) => caption > 0); // an open layer's, across the others
-  const floor = bands.length > 1 || only !== null ? bottom + 4 : alone ? lens + 8 : height;
+  const floor = bands.length > 1 || only !== null ? bottom + 4 : squares.length ? lens + 8 : height;
   const xs = new Set([...columns.map(({ x0 }) => x0), last.x1]);
   stroke(pen, style.colours.hair, 1, () => {
     for (const x of xs) line(pen, crisp(x), titles - 10 * style.type, crisp(x), floor);

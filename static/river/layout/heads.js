@@ -95,8 +95,8 @@ const aroundByte = (byte) => ({ low: Math.max(0, byte - 0.5) / 255, high: Math.m
 
 /**
  * @typedef {{attention: string, layer: number, head: number}} Head
- * @typedef {Head & {x: number, y: number, width: number, height: number, caption: number, room: number}} Square  `caption`, `room`: the
- *   height and width of what stands below it
+ * @typedef {Head & {stack: string, x: number, y: number, width: number, height: number, caption: number, room: number}} Square  `caption`,
+ *   `room`: the height and width of what stands below it
  * @typedef {{x: number, y: number, n: number, layer: number}} More  how many heads of a layer have no square
  * @typedef {{x: number, y: number, width: number, height: number}} Area
  */
@@ -122,11 +122,11 @@ const ratioOf = (nQuery, nKey) => Math.min(OBLONG, Math.max(1 / OBLONG, nQuery /
 /**
  * The squares of heads, as large as they fit into an area. If they would be too small to read, only the first few of
  * `order`, and how many are left out.
- * @param {Area} area @param {{attention: string, layer: number, count: number, ratio: number, order: number[], flat?: boolean, caption?: number}} heads
+ * @param {Area} area @param {{stack: string, attention: string, layer: number, count: number, ratio: number, order: number[], flat?: boolean, caption?: number}} heads
  *   `order`: the most decisive first; `flat`: they may be flatter than they are; `caption`: the height below each
  * @returns {{squares: Square[], more: More[]}}
  */
-export function squaresOf(area, { attention, layer, count, ratio, order, flat = false, caption = 0 }) {
+export function squaresOf(area, { stack, attention, layer, count, ratio, order, flat = false, caption = 0 }) {
   const all = flat ? flatGridOf(area, count, ratio, caption) : gridOf(area, count, ratio, caption);
   const few = Math.min(FEW, count);
   const less = { ...area, height: area.height - 16 };
@@ -134,6 +134,7 @@ export function squaresOf(area, { attention, layer, count, ratio, order, flat = 
   const shown = grid === all ? order.slice().sort((a, b) => a - b) : order.slice(0, few).sort((a, b) => a - b);
   const left = area.x + (area.width - grid.cols * (grid.room + GAP) + GAP) / 2;
   const squares = shown.map((head, i) => ({
+    stack,
     attention,
     layer,
     head,
@@ -245,8 +246,8 @@ export function heightOfOpen(width, most, { count, ratio }, type) {
 export function allSquaresOf(bands, frame, top) {
   const { heads = [], only = null, open = null, width, type = 1 } = frame;
   const caption = Math.round(CAPTION * type);
-  const parts = heads.flatMap(({ stack, order, ...head }) => {
-    const band = /** @type {Band} */ (bands.find((one) => one.stack === stack));
+  const parts = heads.flatMap(({ order, ...head }) => {
+    const band = /** @type {Band} */ (bands.find(({ stack }) => stack === head.stack));
     const y = band === bands[0] || only !== null ? top : band.bottom + 14;
     const height = heightFrom(y, top, frame);
     if (only !== null) {
@@ -258,7 +259,8 @@ export function allSquaresOf(bands, frame, top) {
     const within = (height) => {
       if (open && open.stack !== band.stack) return [NONE];
       const { layer = 0 } = open ?? {};
-      const wide = { x0: band.columns[0].x0, x1: band.columns[band.columns.length - 1].x1 };
+      const { x0 } = (band === bands[0] ? bands[bands.length - 1] : band).columns[0]; // nothing is to the left of the answering stack's
+      const wide = { x0, x1: band.columns[band.columns.length - 1].x1 };
       if (open) return [squaresOf(areaIn(wide, y, height), { ...head, layer, order: order(layer), caption })];
       return band.columns.map((column, layer) =>
         squaresOf(areaIn(column, y, height), { ...head, layer, order: order(layer) }),

@@ -75,6 +75,8 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {number} lens  the baseline of what the model would say after each layer
  * @property {{x: number, y: number}} node  between the shares and the probabilities
  * @property {{x: number, y: number, width: number, step: number}} answers  where the bars are: the first one's place
+ * @property {{x: number, y: number, width: number}|null} said  where it says how to read a square: above them; of two stacks, below those that are
+ *   read first @property {number|null} table  where the line that opens the table is, at the left edge
  * @property {number|null} foot  where there is space under the answers, next to the heads; null: no heads are drawn there
  * @typedef {{to: PlaceName, stack: string, layer: number, x: number, y: number, width: number, right: boolean}} Link  its text ends at
  *   `x`, or begins there
@@ -123,13 +125,16 @@ export function riverLayout(rolled, row, frame) {
   const chosen = answering.rows[answering.index[row]];
   const lens = answering.bottom + 20 * frame.type;
   const besideEnd = strip ? strip.height + BELOW_STRIP + frame.answers * step : 0; // answers of a short sentence
-  const heads = allSquaresOf(bands, frame, Math.max(lens + 14 * frame.type, besideEnd));
+  const above = frame.heads?.length === 1 && !only ? SAID * frame.type : 0;
+  const heads = allSquaresOf(bands, frame, Math.max(lens + 14 * frame.type + above, besideEnd));
   const ends = [
     ...bands.map((band) => band.bottom),
     lens,
     ...heads.squares.map(bottomOf),
     ...heads.more.map(({ y }) => y),
   ];
+  const words = only ? { said: null, table: null } : wordsOf(bands, heads.squares, above > 0, frame);
+  if (words.said) ends.push(words.said.y);
   const node = { x: answering.end + 5, y: chosen.y };
   // Beside the rows, not beside the heads, as far as they fit; on a phone on the first screen.
   const below = frame.places?.prediction && !only ? bands[bands.length - 1].top - 4 : 4; // "prediction" stands over them
@@ -151,6 +156,7 @@ export function riverLayout(rolled, row, frame) {
     ghosts: [],
     beads,
     ...heads,
+    ...words,
     only,
     lit: frame.lit ?? null,
     isStrip: Boolean(frame.strip),
@@ -160,8 +166,24 @@ export function riverLayout(rolled, row, frame) {
     lens: frame.strip ? NaN : lens,
     node,
     answers,
-    foot: heads.squares.length && !only ? Math.max(lens + 14 * frame.type, y + frame.answers * step + 4) : null,
+    foot: heads.squares.length && !only ? Math.max(lens + 14 * frame.type + above, y + frame.answers * step + 4) : null,
   };
+}
+
+/** The height of the line that says how to read a square; and of the one that opens the table. */
+const [SAID, TABLE] = [16, 20];
+
+/** The places of the words about the squares. @param {Band[]} bands @param {Square[]} squares @param {boolean} above @param {Frame} frame @returns {Pick<Scene, "said"|"table">} */
+function wordsOf(bands, squares, above, { type, fold = 0 }) {
+  const { columns, stack } = bands[bands.length - 1];
+  const [x, end] = [columns[0].x0 + 10, columns[columns.length - 1].x1];
+  const first = squares.filter((one) => one.stack === stack);
+  const own = first.length ? first : squares; // of an open layer
+  if (!own.length) return { said: null, table: null };
+  const bottom = Math.max(...own.map(bottomOf));
+  const y = above ? Math.min(...own.map((one) => one.y)) - 7 : bottom + (SAID + 6) * type;
+  const fits = above || !fold || y + 8 <= fold;
+  return { said: fits ? { x, y, width: end - x } : null, table: bottom - TABLE * type };
 }
 
 /** Between the words of two places, and what the name of a layer needs. */

@@ -74,12 +74,9 @@ export function headWordsOf({ attentions }, id) {
   return t(queries === keys ? "river.heads_short" : "river.heads_cross");
 }
 
-/** How to read a small square, in a sentence; where two stacks have squares, their words say enough. @param {ModelTrace} trace */
-export function headLegendOf({ attentions, ablations }) {
-  const alone = attentions.every(({ stack }) => stack === attentions[0].stack);
-  const square = alone ? t(attentions.every(showsMeans) ? "river.heads_groups" : "river.heads") : "";
-  return square + (ablations ? t("river.head_bars") : "");
-}
+/** How to read a small square, in a sentence. @param {Pick<ModelTrace, "attentions"|"ablations">} trace */
+export const headLegendOf = ({ attentions, ablations }) =>
+  t(attentions.every(showsMeans) ? "river.heads_groups" : "river.heads") + (ablations ? t("river.head_bars") : "");
 
 /** The tokens at both ends of a line: of a translation's decoder, the token that is written. @param {Facts} facts @param {Line} line */
 export function endsOf(facts, { query, key, from, to }) {
