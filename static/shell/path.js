@@ -282,12 +282,15 @@ function walkTabs(event, tabs, actions, modelOf) {
   actions.set(opening(String(next.dataset.view), actions.get(), modelOf(actions.get())));
 }
 
-/** From a view into the walk at its first step, and back. @param {Actions} actions @param {(state: any) => any} modelOf */
+/** From a view into the walk, which plays, and back to where it was pressed. @param {Actions} actions @param {(state: any) => any} modelOf */
 function walkButton(actions, modelOf) {
+  let from = /** @type {string|null} */ (null); // null: a link opened it
   const click = () => {
     const state = actions.get();
     const model = modelOf(state);
-    actions.set(state.view === "computation" ? { view: computation.within?.(state, model) } : walkFrom(state, model));
+    const walking = state.view === "computation";
+    actions.set(walking ? { view: from ?? computation.within?.(state, model) } : walkFrom(state, model));
+    from = walking ? null : state.view;
   };
   const soon = () => computation.load?.().catch(() => {});
   const on = { click, pointerenter: soon, focus: soon };

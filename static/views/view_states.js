@@ -93,7 +93,7 @@ export const COST_LENGTHS = /** @type {const} */ (["sentence", "window", "long"]
 
 export const costState = viewState("cost", { shown: choice(...COST_SHOWN), at: choice(...COST_LENGTHS) });
 
-// The position in the walk (`step` null: the first), whether it shows one token or all of them, and the seconds that Play gives to a step.
+// The position in the walk (`step` null: the first), whether it shows one token or all of them, the seconds that Play gives to a step, and whether it plays.
 
 /** In the order in which they are offered. */
 export const WALK_PACES = /** @type {const} */ (["0.5", "1", "2", "4", "8"]);
@@ -102,6 +102,7 @@ export const walkState = viewState("computation", {
   step: text(null),
   way: choice("one", "all"),
   pace: choice(/** @type {typeof WALK_PACES[number]} */ ("2"), ...WALK_PACES),
+  plays: onOff(false),
 });
 
 /** Whether V is shown as it is, or each row times the weight of the chosen query. */

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 from torch import Tensor
 
 from chumoku.model import checkpoint
@@ -240,6 +241,14 @@ def test_the_walk_is_walked(page: "Page", cases: dict[str, Case]) -> None:
     page.wait_for_selector('[data-step="out.answer"][aria-current="step"]')
     page.wait_for_function("() => !document.querySelector('[data-testid=walk-play]').textContent.includes('❚❚')")
     assert at.inner_text() == f"step {total} of {total}"
+    page.locator("#tab-prediction").click()
+    page.get_by_test_id("walk-through").click()  # it plays at once, from what is open
+    page.wait_for_selector('[data-step="out.answer"][aria-current="step"]')
+    expect(page.get_by_test_id("walk-play")).to_contain_text("Play")
+    assert "computation.plays" not in page.url
+    page.get_by_test_id("walk-through").click()
+    expect(page.locator("#tab-prediction")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_test_id("walk-play")).to_be_hidden()
 
     open_at(page, cases["encoder-decoder"], computation__step="attn.softmax", attention="decoder")
     all_heads(page)

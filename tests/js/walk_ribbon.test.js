@@ -39,11 +39,12 @@ test("the views are in the order of the forward pass, and the walk is not one of
   ]);
 });
 
-test("the walk begins at the open station, in attention at its open step", () => {
+test("the walk plays from the open station, in attention from its open step or from the scores", () => {
   const opens = (more) => walkFrom(state(more), models[0]).viewState?.computation.step;
   assert.equal(opens({ view: "tokens" }), "in.tokens");
   assert.equal(opens({ view: "ffn" }), "ffn.w1");
-  assert.equal(opens({}), "attn.softmax");
+  assert.equal(opens({}), "attn.scores");
+  assert.equal(walkFrom(state({}), models[0]).viewState?.computation.plays, true);
   assert.equal(opens({ viewState: { attention: { step: "scaled" } } }), "attn.scale");
   assert.equal(opens({ view: "prediction" }), "out.logits");
 });

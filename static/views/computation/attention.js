@@ -53,7 +53,7 @@ export const softmaxStep = {
     const reasons = rowIn(detail.mask, query);
     const scores = Array.from(rowIn(detail.scores, query), (score, j) => (reasons[j] ? -Infinity : score));
     return {
-      ...shareOf(scores, key, (j) => `${keys[j]} ${j}`),
+      ...shareOf(scores, key, (j) => keys[j]),
       own: cellIn(detail.pattern, query, key),
       tap: tapIn(step, "pattern"),
     };
@@ -239,5 +239,5 @@ export const av = {
     });
   },
   explain: ({ step, keys }, picture, query, col) =>
-    productSum(picture, query, col, { label: (j) => `${keys[j]} ${j}`, tap: tapIn(step, "z") }),
+    productSum(picture, query, col, { label: (j) => keys[j], tap: tapIn(step, "z") }),
 };

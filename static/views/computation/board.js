@@ -5,10 +5,9 @@ import { announce, heightsFor } from "../../chart/pictures.js";
 import { currentTheme, typeScale } from "../../chart/theme.js";
 import { shortLabel } from "../../model/labels.js";
 import { setText } from "../../ui/dom.js";
-import { number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { walkState } from "../view_states.js";
-import { choiceOf, chosenCell, elementName } from "./choice.js";
+import { choiceOf, chosenCell, elementIndex, elementName } from "./choice.js";
 import { kindOf } from "./kinds.js";
 import { matricesLayout } from "./layout.js";
 import { contextOf } from "./matrices.js";
@@ -161,8 +160,8 @@ function drawAnew(parts, board, one) {
   if (layout.room)
     parts.mats.prepend(parts.sum.element); // the free corner of a product
   else parts.scale.before(parts.sum.element);
-  const scale = t(one ? "computation.scale_one" : "computation.scale", { pixels: number(layout.scale, 2) });
-  setText(parts.scale, [scale, pooled && t("computation.pooled")].filter(Boolean).join(" "));
+  setText(parts.scale, pooled ? t("computation.pooled") : "");
+  parts.scale.hidden = !pooled;
   for (const one of drawn) announce(one.held, () => savedAs(one, board.context.step, board.cell));
   const result = drawn[picture.mats.indexOf(picture.result)];
   followCells(result, {
@@ -187,7 +186,7 @@ function show(parts, { drawn, picture, context }, [row, col], hovered) {
   const arithmetic = /** @type {Required<Kind>} */ (kindOf(context.step)).explain(context, picture, row, col);
   drawArithmetic(parts.sum, arithmetic, {
     mat: picture.result,
-    alone: picture.rows === "row",
+    index: elementIndex(context, picture, row, col),
     where: elementName(context, picture, row, col),
     row,
     col,

@@ -77,33 +77,25 @@ export function choiceOf({ step }, { rows, cols, ids = [], result }, [row, col])
 }
 
 /**
- * "of ·fox 3, feature 17".
+ * "red₂", "car": the row and the column of an element, as the page calls them; of a result with one row, its column alone.
+ * @param {Context} context @param {Picture} picture @param {number} row @param {number} col @returns {string[]}
+ */
+export function elementIndex({ queries, keys }, { rows, cols, result }, row, col) {
+  const column = cols === "key" ? keys[col] : cols === "answer" ? labelName(result.cols?.[col] ?? "") : String(col);
+  return rows === "row" ? [column] : [(rows === "query" ? queries : keys)[row], column];
+}
+
+/**
+ * "of fox₂, column 17". [] where the element's index says as much: it is of a query and a key.
  * @param {Context} context @param {Picture} picture @param {number} row @param {number} col @returns {(Node|string)[]}
  */
 export function elementName({ queries, keys, step }, { rows, cols, result }, row, col) {
-  /** @param {string} label @param {number|null} index @param {"q"|"k"} role */
-  const name = (label, index, role) =>
-    h(
-      "span",
-      null,
-      h("b", { class: `${role} mono` }, labelName(label)),
-      index === null ? null : [" ", h("small", null, index)],
-    );
-  const token =
-    rows === "query"
-      ? name(queries[row], row, "q")
-      : rows === "key"
-        ? name(keys[row], row, "k")
-        : name(result.rows?.[row] ?? "", null, "q");
+  if (cols === "key") return [];
+  const [label, role] =
+    rows === "query" ? [queries[row], "q"] : rows === "key" ? [keys[row], "k"] : [result.rows?.[row] ?? "", "q"];
+  const token = h("b", { class: role, translate: "no" }, labelName(label));
   const kind = hasUnits(step) ? "unit" : cols;
-  const column =
-    cols === "key"
-      ? name(keys[col], col, "k")
-      : cols === "answer"
-        ? h("b", { class: "mono" }, labelName(result.cols?.[col] ?? ""))
-        : h("b", { class: "mono" }, col);
-  return phrase(`computation.of_${kind === "answer" && rows === "row" && step.kind === "logits" ? "class" : kind}`, {
-    token,
-    column,
-  });
+  const column = h("b", { class: "mono" }, cols === "answer" ? labelName(result.cols?.[col] ?? "") : col);
+  const isClass = kind === "answer" && rows === "row" && step.kind === "logits";
+  return phrase(`computation.of_${isClass ? "class" : kind}`, { token, column });
 }

@@ -90,8 +90,8 @@ export function draw(root, trace, state, actions) {
 /** @param {Parts} parts @param {Actions} actions */
 function walkOf(parts, actions) {
   if (parts.walk) return parts.walk;
-  const walk = buildWalk(actions, (to) =>
-    actions.set({ ...followedIn(parts), ...firstSteps(to), view: "computation" }),
+  const walk = buildWalk(actions, (to, plays = false) =>
+    actions.set({ ...followedIn(parts), ...firstSteps(to, { plays }), view: "computation" }),
   );
   replace(parts.place, walk.controls, walk.element);
   parts.walk = walk;
@@ -168,5 +168,5 @@ function drawBody(parts, context, state, actions) {
 function prefetch(steps, step, actions) {
   const at = steps.indexOf(step);
   const near = [steps[at + 1], steps[at - 1]].filter(Boolean);
-  setTimeout(() => actions.soon(near.map(firstSteps)).catch(() => {}), 0);
+  setTimeout(() => actions.soon(near.map((one) => firstSteps(one))).catch(() => {}), 0);
 }

@@ -1,6 +1,6 @@
 /** The model's tensors as the matrices of the formulas: converted once, then cached. No DOM. */
 
-import { tokenLabel } from "../../model/labels.js";
+import { namesOf, nameText } from "../../model/labels.js";
 import { headIn } from "../../model/matrix.js";
 import { memo } from "../../model/memo.js";
 import { featureOf, position } from "../../model/selection.js";
@@ -24,7 +24,7 @@ import { featureOf, position } from "../../model/selection.js";
  * @property {number} layer @property {number} head
  * @property {number} query  the chosen row of the open stack
  * @property {number} key  the chosen row of the open attention's keys
- * @property {string[]} queries  labels
+ * @property {string[]} queries  their names: "red₂"
  * @property {string[]} keys
  * @property {number} feature  the followed dimension of the open head
  * @property {number|null} answer  the chosen token or class
@@ -32,7 +32,7 @@ import { featureOf, position } from "../../model/selection.js";
  */
 
 const labelsOf = memo(
-  (/** @type {Side} */ { tokens }) => tokens.map(tokenLabel),
+  (/** @type {Side} */ { tokens }) => namesOf(tokens).map(nameText),
   ({ tokens }) => [tokens],
 );
 

@@ -157,7 +157,8 @@ function sheetOf(mat) {
   const { matrix, ramp = "signed", forbidden = null, legend } = mat;
   /** @param {number} value @param {{w: number, h: number}} cell */
   const cellText = (value, { w, h }) => {
-    if (legend || h < LEGIBLE || w < WIDE[ramp]) return "";
+    if (h < LEGIBLE || w < WIDE[ramp]) return "";
+    if (legend) return String(value);
     return ramp === "weights" ? cellWeight(value) : number(value, w < WIDE.fine ? 1 : 2);
   };
   const shape = /** @type {[number, number]} */ (matrix.shape);

@@ -62,7 +62,7 @@ function factorsOf(identity, { norm_eps: eps }, of) {
  */
 function labelOf({ op, of }, keys) {
   if (op === "sum" || op === "quotient") return (i) => roleName(of[i]);
-  return OVER_KEYS.has(op) ? (i) => `${keys[i]} ${i}` : String;
+  return OVER_KEYS.has(op) ? (i) => keys[i] : String;
 }
 const OVER_KEYS = new Set(["weighted_sum", "weighted_rows", "feature_sum", "masked_softmax", "feature_softmax"]);
 
@@ -134,7 +134,7 @@ function explain({ trace, step, keys }, { result }, query, col) {
   const v = roleOf(step) === "numerator" ? columnIn(trace.detail.v, col) : null;
   const values = v ? products(exps, v) : exps;
   return {
-    terms: { a: exps, b: v, values, label: (i) => `${keys[i]} ${i}` },
+    terms: { a: exps, b: v, values, label: (i) => keys[i] },
     lines: [],
     total: sum(values),
     own: cellIn(result.matrix, query, col),

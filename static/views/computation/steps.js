@@ -223,9 +223,9 @@ export function openStep(steps, model, state) {
   return there ?? steps[0];
 }
 
-/** The change of the state that opens `step`. @param {Step} step */
-export function firstSteps({ id, attention }) {
-  return { ...walkState.patch({ step: id }), ...(attention && { attention: attention.id }) };
+/** The change of the state that opens `step`. @param {Step} step @param {{plays?: boolean}} [more] */
+export function firstSteps({ id, attention }, more = {}) {
+  return { ...walkState.patch({ step: id, ...more }), ...(attention && { attention: attention.id }) };
 }
 
 // The walk and the ribbon: which station each step belongs to, and where the walk begins.
@@ -256,10 +256,11 @@ export const stationOf = ({ kind, group }) =>
   BY_KIND[kind] ?? (OF_STREAM.includes(kind) ? "residual" : (BY_GROUP[group] ?? "residual"));
 
 /** The steps of the walk that the steps of the attention station are. */
-const OF_ATTENTION = { qk: "scores", scaled: "scale", masked: "mask", weights: "softmax" };
+const OF_ATTENTION = { qk: "scores", scaled: "scale", masked: "mask" };
 
 /**
- * The change that opens the walk where the reader is: at the first step of the open station; of attention, at its open step.
+ * The change that plays the walk from where the reader is: from the first step of the open station; of attention, from its open step,
+ * or from the scores where that is the last one.
  * @param {State} state @param {Model} model @returns {Patch}
  */
 export function walkFrom(state, model) {
@@ -269,5 +270,5 @@ export function walkFrom(state, model) {
     (step) => stationOf(step) === state.view && (step.attention === null || step.attention === attention),
   );
   const first = inStation.find(({ kind }) => state.view === "attention" && kind === asked) ?? inStation[0];
-  return { view: "computation", ...(first && firstSteps(first)) };
+  return { view: "computation", ...(first && firstSteps(first, { plays: true })) };
 }

@@ -5,7 +5,7 @@ import { sum } from "../../model/matrix.js";
 import { h, replace, setText, update } from "../../ui/dom.js";
 import { checkOf, signed, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { math, mn, mo, mtext } from "../../ui/mathml.js";
+import { math, mtext } from "../../ui/mathml.js";
 
 /**
  * @import { Arithmetic, Mat } from "./product.js"
@@ -41,15 +41,14 @@ export function buildSum(id) {
 /**
  * @param {SumParts} parts
  * @param {Arithmetic} arithmetic
- * @param {{mat: Mat, alone: boolean, where: (Node|string)[], row: number, col: number, hovered: boolean}} of
- *   `alone`: the result has but one row
+ * @param {{mat: Mat, index: string[], where: (Node|string)[], row: number, col: number, hovered: boolean}} of
+ *   `index`: what its row and column are called
  */
-export function drawArithmetic(parts, arithmetic, { mat: { name, compound }, alone, where, row, col, hovered }) {
+export function drawArithmetic(parts, arithmetic, { mat: { name, compound }, index, where, row, col, hovered }) {
   const { terms, total, own } = arithmetic;
   update(parts.element, { dataset: { row, col, value: total } });
   const letters = compound ? [mtext("("), name(), mtext(")")] : name();
-  const index = alone ? [mn(col)] : [mn(row), mo(","), mn(col)];
-  const element = math(letters, mtext("["), index, mtext("]"));
+  const element = math(letters, mtext(`[${index.join(", ")}]`));
   replace(parts.title, element, h("span", { class: "dim" }, where));
   parts.bars.hidden = parts.named.hidden = !terms;
   if (terms) drawTerms(parts, terms, hovered);
@@ -84,7 +83,12 @@ function checked({ total, own, tap, times }) {
 
 /** @param {Arithmetic["lines"][number]} line */
 const lineOf = ([key, vars, value]) =>
-  h("div", null, h("dt", null, t(key, vars)), h("dd", { class: "mono" }, value === null ? "" : significant(value, 5)));
+  h(
+    "div",
+    null,
+    h("dt", null, t(key, vars)),
+    h("dd", { class: "mono" }, value === null ? "" : value === 0 ? "0" : significant(value, 5)),
+  );
 
 /** One term in words: "17: 0.83 × −1.2 = −0.996". @param {Terms} terms @returns {(i: number) => string} */
 function wordsOf({ a, b, values, label }) {

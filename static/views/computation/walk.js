@@ -22,31 +22,36 @@ import { roleOf } from "./steps.js";
 // Play: one step after another, each for as long as it takes to read, up to the last.
 
 /**
- * @param {{index: () => number, count: () => number, to: (index: number) => void, pace: () => number, isSeen: () => boolean, onChange: () => void}} walk
- *   `pace`: seconds for a step; `isSeen`: no other station was opened meanwhile
+ * @param {{index: () => number, count: () => number, to: (index: number, plays?: boolean) => void, pace: () => number, isSeen: () => boolean,
+ *   asked: () => boolean, onChange: (plays: boolean) => void}} walk  `pace`: seconds for a step; `isSeen`: no other station was opened
+ *   meanwhile; `asked`: whether it should play, as who opened it said
  */
-function createWalkPlayer({ index, count, to, pace, isSeen, onChange }) {
+function createWalkPlayer({ index, count, to, pace, isSeen, asked, onChange }) {
   const player = { playing: false, play, stop, drawn };
   let timer = 0;
 
   function stop() {
     clearTimeout(timer);
     player.playing = false;
-    onChange();
+    onChange(false);
   }
 
   function play() {
     player.playing = true;
-    onChange();
-    to(index() === count() - 1 ? 0 : index() + 1);
+    onChange(true);
+    to(index() === count() - 1 ? 0 : index() + 1, true);
   }
 
   /** The next step comes the pace's seconds after this one was drawn: a slow server skips none. */
   function drawn() {
-    if (!player.playing) return;
+    if (!player.playing && !asked()) return;
+    if (!player.playing) {
+      player.playing = true;
+      onChange(true);
+    }
     clearTimeout(timer);
     if (index() === count() - 1) stop();
-    else timer = window.setTimeout(() => (isSeen() ? to(index() + 1) : stop()), pace() * 1000);
+    else timer = window.setTimeout(() => (isSeen() ? to(index() + 1, true) : stop()), pace() * 1000);
   }
 
   return player;
@@ -99,7 +104,7 @@ function showPlay({ play, player }) {
   keepWidth(play, t(`computation.${other}`));
 }
 
-/** @param {Actions} actions @param {(to: Step) => void} go */
+/** @param {Actions} actions @param {(to: Step, plays?: boolean) => void} go */
 export function buildWalk(actions, go) {
   const parts = {
     steps: /** @type {Step[]} */ ([]),
@@ -107,9 +112,9 @@ export function buildWalk(actions, go) {
     drawnSteps: "",
     list: h("ol", { class: "walk-steps" }),
   };
-  const to = (/** @type {number} */ index) => {
+  const to = (/** @type {number} */ index, plays = false) => {
     const step = parts.steps[Math.max(0, Math.min(index, parts.steps.length - 1))];
-    if (step && step !== parts.steps[parts.open]) go(step);
+    if (step && step !== parts.steps[parts.open]) go(step, plays);
   };
   const player = createWalkPlayer({
     to,
@@ -117,7 +122,11 @@ export function buildWalk(actions, go) {
     count: () => parts.steps.length,
     pace: () => Number(walkState.of(actions.get()).pace),
     isSeen: () => actions.get().view === "computation",
-    onChange: () => showPlay(walk),
+    asked: () => walkState.of(actions.get()).plays,
+    onChange(plays) {
+      showPlay(walk);
+      if (!plays && walkState.of(actions.get()).plays) actions.set(walkState.patch({ plays }));
+    },
   });
   const jump = (/** @type {number} */ index) => {
     player.stop();

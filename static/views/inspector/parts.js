@@ -131,7 +131,7 @@ export function outputOf({ attention: id, layer, head }, model) {
 /** Whether what a key writes can be read as tokens: the attention belongs to the stack that predicts them. @param {State} state @param {Model} model */
 export const writesWords = (state, model) =>
   state.file === null &&
-  state.view === "attention" &&
+  ["attention", "computation"].includes(state.view) &&
   predictsTokens(model) &&
   can(model, "contributions") &&
   attentionOf(model, state.attention).stack === model.description.logits.stack;

@@ -12,6 +12,7 @@ import { checkOf, number, percent, signed, significant } from "../../../ui/forma
 import { phrase, t } from "../../../ui/i18n.js";
 import { math, mi, mn, mo, row as side, sub, sup } from "../../../ui/mathml.js";
 import { openAttentionStep } from "../../attention/steps.js";
+import { openStep, walkSteps } from "../../computation/steps.js";
 import { letterOf } from "../../formulas.js";
 import { reasonOf } from "../../query_key.js";
 import { drawFeeds, nameIn } from "../card.js";
@@ -129,7 +130,7 @@ export function draw(root, trace, state, actions) {
   const scoring = scoringOf(trace);
   const terms = weightTerms(trace.detail, scoring, query, key);
   const tokens = { query: value(queryName(trace, query), "q"), key: value(nameIn(trace.keys.tokens, key), "k") };
-  const step = openAttentionStep(trace.attention, state) ?? "weights";
+  const step = shownStep(trace, state);
   drawTitle(parts, TITLES[step] ?? TITLES.weights, phrase("inspector.looks", tokens));
   drawSays(parts, saysOf(trace, step, terms, query, key));
   drawScore(parts.steps, trace, scoring, terms, query, key);
@@ -144,6 +145,15 @@ export function draw(root, trace, state, actions) {
     item.classList.toggle("lit", LIT[step]?.includes(name) ?? false);
   drawFeeds(parts.card, trace, state, actions);
 }
+
+/** The step that the open picture shows: of attention, or of the walk. @param {HeadTrace} trace @param {State} state @returns {StepName} */
+function shownStep({ attention, model }, state) {
+  if (state.view !== "computation") return openAttentionStep(attention, state) ?? "weights";
+  return IN_WALK[openStep(walkSteps(model, state), model, state).kind] ?? "weights";
+}
+
+/** @type {Object<string, StepName>} */
+const IN_WALK = { scores: "qk", scale: "scaled", mask: "masked" };
 
 /** @type {Partial<Record<StepName, string>> & {weights: string}} */
 const TITLES = {
