@@ -72,10 +72,10 @@ export function labelName(label) {
 
 const QUOTES = /["'`“”‘’„«»「」『』]/;
 
-/** In quotes; what is Japanese in Japanese ones; a quotation mark in others than quotes: three marks in a row cannot be read. @param {string} label */
+/** In quotes, Japanese in Japanese ones; a quotation mark has thin spaces around it: three marks in a row could not be read. @param {string} label */
 function quoted(label) {
-  if (/[“「‹].+[”」›]/.test(label)) return label; // it is in quotes
-  if (QUOTES.test(label)) return `‹${label}›`;
+  if (/[“「].+[”」]/.test(label)) return label; // it is in quotes
+  if (QUOTES.test(label)) return `“\u2009${label}\u2009”`;
   return /[\u3000-\u309f\uff00-\uffef]/.test(label) ? `「${label}」` : `“${label}”`;
 }
 
@@ -197,7 +197,7 @@ function numbered(words) {
 export const nameText = ({ word, nth }) => word + (nth === null ? "" : below(nth));
 
 /** 12 → "₁₂". @param {number} n */
-const below = (n) => [...String(n)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[Number(digit)]).join("");
+export const below = (n) => [...String(n)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[Number(digit)]).join("");
 
 // Which words carry content.
 

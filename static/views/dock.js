@@ -6,7 +6,7 @@ import { rowOf } from "../model/selection.js";
 import { canHide, filled, taken } from "../model/written.js";
 import { DEFAULTS } from "../state/store.js";
 import { createPopover, segment } from "../ui/controls.js";
-import { h, measured, perRoot, replace, replaceChanged, setText, svg, update } from "../ui/dom.js";
+import { h, keepWidth, measured, perRoot, replace, replaceChanged, setText, svg, update } from "../ui/dom.js";
 import { briefPercent, percent } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";
 import { className, kindOfToken, namedToken, tokenText } from "../ui/token_text.js";
@@ -53,7 +53,6 @@ function createDock(root, actions) {
     typed.node,
     h("span", { class: "grow" }),
     drawing.node,
-    settings.greedy,
     settings.node,
     ...drawers.map(({ node }) => node),
   ];
@@ -87,12 +86,10 @@ function createDock(root, actions) {
  * A phone has room for Back, Step, Play and how the next token is chosen: the rest goes into the menu of sampling.
  * @param {{settings: ReturnType<typeof createSettings>, typed: HTMLElement, drawers: HTMLElement[]}} parts
  */
-function foldOnPhone({ settings: { node, greedy, panel }, typed, drawers }) {
-  const [phone, narrow] = [matchMedia("(max-width: 760px)"), matchMedia("(max-width: 379px)")];
+function foldOnPhone({ settings: { node, panel }, typed, drawers }) {
+  const phone = matchMedia("(max-width: 760px)");
   const folded = h("div", { class: "folded" });
   const place = () => {
-    if (narrow.matches) panel.prepend(greedy);
-    else node.before(greedy);
     if (!phone.matches) {
       node.after(...drawers);
       node.parentElement?.querySelector(".candidates")?.after(typed);
@@ -101,7 +98,7 @@ function foldOnPhone({ settings: { node, greedy, panel }, typed, drawers }) {
     folded.append(typed, ...drawers);
     panel.prepend(folded);
   };
-  for (const media of [phone, narrow]) media.addEventListener("change", place);
+  phone.addEventListener("change", place);
   place();
 }
 
@@ -116,32 +113,34 @@ function drawerButton(id, actions) {
   return { node, draw: (/** @type {State} */ { drawer }) => update(node, { "aria-pressed": drawer === id }) };
 }
 
-/** Greedy or drawn, and behind a button the settings of drawing. @param {Actions} actions */
+/** A button that says how the next token is chosen; behind it greedy or drawn, and the settings of drawing. @param {Actions} actions */
 function createSettings(actions) {
   const [sampling, reach] = [createSampling(actions), createReach(actions)];
+  const word = h("span", { class: "word" });
   const button = h(
     "button",
     { class: "btn", type: "button", dataset: { testid: "sampling" } },
-    h("span", { class: "word" }, t("dock.sampling"), " ▾"),
+    word,
     h("span", { class: "sign-text" }, settingsSign()),
   );
+  keepWidth(word, `${t("dock.is_greedy")} ▾\n${t("dock.sampling")} ▾`);
   const shows = segment(t("dock.shows"), /** @type {const} */ (["model", "sampled"]), "shows", (name) =>
     t(`candidates.of.${name === "model" ? "next" : name}`),
   );
   const shown = h("div", { class: "shows" }, h("span", { class: "name" }, t("dock.shows")), shows.box);
-  const panel = h("div", { class: "ctl sampling-panel" }, sampling.nodes, reach.nodes, shown);
+  const how = segment(t("dock.how"), /** @type {const} */ (["greedy", "drawn"]), "dock", (name) => t(`dock.${name}`));
+  const panel = h("div", { class: "ctl sampling-panel" }, how.box, sampling.nodes, reach.nodes, shown);
   const node = h("div", { class: "sampling" }, button, panel);
   const { close } = createPopover(node, /** @type {HTMLButtonElement} */ (button), panel, () => {});
-  const how = segment(t("dock.how"), /** @type {const} */ (["greedy", "drawn"]), "dock", (name) => t(`dock.${name}`));
   let warm = DEFAULTS.temperature; // what drawing returns to
   return {
     node,
     panel,
     close,
-    greedy: how.box,
     /** @param {State} state */
     draw(state) {
       if (state.temperature > 0) warm = state.temperature;
+      setText(word, `${t(state.temperature === 0 ? "dock.is_greedy" : "dock.sampling")} ▾`);
       how.show(state.temperature === 0 ? "greedy" : "drawn", (name) =>
         actions.set({ temperature: name === "greedy" ? 0 : warm }),
       );
@@ -162,7 +161,7 @@ const settingsSign = () =>
     svg("circle", { cx: 7, cy: 14, r: 2.5 }),
   );
 
-/** `short`: a stroke through it would hide it. @typedef {{text: (Node|string)[], share: number, words: string, cut: boolean, short?: boolean, most: boolean, id: number|string, take: (() => void)|null}} Candidate */
+/** `cut`: what excludes it from the draw. @typedef {{text: (Node|string)[], share: number, words: string, cut: string|null, most: boolean, id: number|string, take: (() => void)|null}} Candidate */
 
 /** What the model answers, as chips with bars: its most likely next tokens, the fillings of a gap, or its classes. @param {Actions} actions */
 function createCandidates(actions) {
@@ -173,12 +172,19 @@ function createCandidates(actions) {
   const head = h("span", { class: "after" }, after, of);
   let drawn = "";
   const list = chips.map(({ button }) => button);
+  const why = h("span");
+  const attrs = { class: "not-drawn", hidden: true, dataset: { testid: "not-drawn" } };
+  const border = h("span", attrs, h("span", null, t("candidates.not_drawn")), " ", why);
   const node = h("div", { class: "candidates", role: "group" }, head, list);
   /** What does not fit is in a second line, out of sight: not to be reached. */
   const fit = () =>
     measured(
       () => list.map((chip) => chip.offsetTop > node.offsetTop + node.clientHeight / 2),
-      (out) => list.forEach((chip, i) => chip.classList.toggle("out", out[i])),
+      (out) => {
+        list.forEach((chip, i) => chip.classList.toggle("out", out[i]));
+        const first = border.nextElementSibling;
+        border.classList.toggle("out", !first || first.matches(".out"));
+      },
     );
   new ResizeObserver(fit).observe(node);
   return {
@@ -204,6 +210,12 @@ function createCandidates(actions) {
       head.hidden = after.hidden && of.hidden;
       update(node, { "aria-label": `${t(`candidates.title.${kind}`)}. ${about}`, title: about });
       chips.forEach((chip, i) => show(chip, found[i]));
+      const cut = found.findIndex((one) => one.cut !== null);
+      border.hidden = cut < 0 || cut >= SHOWN;
+      if (!border.hidden) {
+        setText(why, found[cut].cut ?? "");
+        if (border.nextElementSibling !== list[cut]) list[cut].before(border);
+      }
       fit();
     },
   };
@@ -226,14 +238,15 @@ const CANDIDATES = {
     const { tokens } = /** @type {Side} */ (trace.written);
     const full = row + 1 >= trace.model.max_seq_len;
     const last = row === tokens.length - 1; // then they stand after it
-    const found = trace.predictions[row].candidates.map((/** @type {any} */ candidate, /** @type {number} */ i) =>
+    const all = trace.predictions[row].candidates.map((/** @type {any} */ candidate, /** @type {number} */ i) =>
       candidateOf(candidate, wordsOf(candidate, state), kindOfToken(candidate, tokens[row]), {
         share: isSampled(state) ? candidate.after : candidate.before,
-        cut: candidate.after === 0,
+        cut: candidate.after > 0 ? null : filterOf(candidate, state),
         most: i === 0,
         take: full ? null : () => actions.set(taken(trace, state, row, candidate.id)),
       }),
     );
+    const found = [...all.filter(isDrawn), ...all.filter((/** @type {Candidate} */ one) => !isDrawn(one))];
     const written = choosesWritten(state, trace.model);
     const [key, named] = written ? ["here", tokens[row + 1]] : ["after", tokens[row]];
     const said = last ? null : phrase(`candidates.${key}`, { token: namedToken(named, "q") });
@@ -245,7 +258,7 @@ const CANDIDATES = {
     const found = trace.predictions[row].candidates.map((/** @type {any} */ candidate, /** @type {number} */ i) =>
       candidateOf(candidate, "candidates.put", null, {
         share: candidate.before,
-        cut: false,
+        cut: null,
         most: i === 0,
         take: () => actions.set(filled(trace, row, candidate.id)),
       }),
@@ -255,12 +268,21 @@ const CANDIDATES = {
   classes(trace) {
     const ranked = [...(trace.classes ?? [])].sort((a, b) => b.probability - a.probability);
     const found = ranked.map(({ name, probability }, i) => ({
-      ...{ text: [className(name)], share: probability, id: name, cut: false, most: i === 0, take: null },
+      ...{ text: [className(name)], share: probability, id: name, cut: null, most: i === 0, take: null },
       words: t("candidates.class", { name: className(name), share: percent(probability, 1) }),
     }));
     return { said: null, found };
   },
 };
+
+/** @param {Candidate} candidate */
+const isDrawn = ({ cut }) => cut === null;
+
+/** What excludes a token. @param {{cut?: string|null}} candidate @param {State} state */
+function filterOf({ cut }, { temperature }) {
+  if (temperature === 0) return t("dock.greedy");
+  return cut ? t(`candidates.filter.${cut}`).trim() : t("candidates.settings");
+}
 
 /** @param {{after: number}} candidate @param {State} state */
 function wordsOf({ after }, state) {
@@ -272,13 +294,12 @@ function wordsOf({ after }, state) {
 function candidateOf(token, words, kind, more) {
   const said = t(words, {
     token: tokenName(token),
-    share: percent(more.cut ? token.before : more.share, 1),
+    share: percent(more.cut === null ? more.share : token.before, 1),
     filter: token.cut ? t(`candidates.filter.${token.cut}`) : t("candidates.settings"),
   });
   const mark = markName(token);
   const text = mark === null ? [tokenText(token)].flat() : [h("span", { translate: "no" }, mark)];
-  const short = mark !== null || [...token.text.trim()].length < 2;
-  return { text, short, id: token.id, words: kind ? `${said} · ${kind}` : said, ...more };
+  return { text, id: token.id, words: kind ? `${said} · ${kind}` : said, ...more };
 }
 
 function makeChip() {
@@ -293,13 +314,12 @@ function show(chip, candidate) {
   const { button, name, share, bar } = chip;
   button.hidden = !candidate;
   if (!candidate) return;
-  const { id, text, cut, short = false, most, words, take } = candidate;
+  const { id, text, cut, most, words, take } = candidate;
   chip.take = take;
   replaceChanged(name, text);
   replaceChanged(share, briefPercent(candidate.share));
   bar.style.width = `${candidate.share * 100}%`;
-  button.classList.toggle("cut", cut);
-  button.classList.toggle("short", short);
-  button.classList.toggle("most", most && !cut);
+  button.classList.toggle("cut", cut !== null);
+  button.classList.toggle("most", most && cut === null);
   update(button, { title: words, "aria-label": words, "aria-disabled": take ? null : "true", dataset: { id } });
 }

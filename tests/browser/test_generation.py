@@ -194,7 +194,11 @@ def test_settings_change_the_bars_and_the_address(page: "Page", text: str) -> No
 
     assert [row["before"] for row in before] == [row["before"] for row in after]
     assert sum(row["after"] for row in after) == pytest.approx(1)
-    expect(page.get_by_test_id("likely").nth(3)).to_have_attribute("title", re.compile(r"Top-k excludes it\.$"))
+    expect(page.get_by_test_id("likely").nth(3)).to_have_attribute("title", re.compile(r"Excluded by top-k\.$"))
+    expect(page.get_by_test_id("not-drawn")).to_have_text("not drawn: top-k")
+    assert page.get_by_test_id("not-drawn").evaluate(
+        "node => node.nextElementSibling.matches('.cut') && !node.previousElementSibling.matches('.cut')"
+    )
     open_sampling(page)
     page.get_by_test_id("sampling-topK").fill("0")
     page.get_by_test_id("sampling-minP").fill("0.3")
@@ -434,7 +438,7 @@ def test_the_line_over_the_text_and_what_a_token_could_have_been(
     show(page, text)  # a token that comes under the resting pointer is not asked about
     told, card = page.locator(".tok.told"), page.get_by_test_id("could-be")
     press(page, "step", len(prompt) + 1)
-    expect(told).to_have_count(1)  # what the step itself has brought
+    expect(told).to_have_count(0)  # what the step itself has brought is of one word alone
     page.get_by_test_id("token").nth(at).hover()
     expect(card).to_be_visible()
     expect(told).to_have_count(len(prompt))  # all but the first
@@ -452,7 +456,9 @@ def test_the_line_over_the_text_and_what_a_token_could_have_been(
     expect(card.get_by_role("button")).to_have_count(0)  # of a typed word it only tells
     likely = rows[at - 1].before.argsort(descending=True)[:5].tolist()
     shown = card.locator(".text").all_inner_texts()
-    assert [one.strip("“”") for one in shown[:5]] == [checkpoint.tokenizer.decode([one]).strip() for one in likely]
+    assert [one.strip("“”\u2009") for one in shown[:5]] == [
+        checkpoint.tokenizer.decode([one]).strip() for one in likely
+    ]
     page.mouse.down()  # dragged over the text, the pointer chooses row after row
     page.get_by_test_id("token").nth(at + 2).hover()
     page.mouse.up()

@@ -798,7 +798,7 @@ def test_step_keeps_its_place_and_candidates_can_be_taken(open_page: "Callable[.
             opened(page, view, family)
             expect(step).to_have_count(1)
             note()
-        # Which probability they show is said, and can be switched: the struck out ones are then never drawn.
+        # Which probability they show is said, and can be switched: the grey ones are then never drawn.
         own = likely.first.locator("i").inner_text()
         expect(page.get_by_test_id("share-of")).to_be_hidden()
         expect(page.locator(".dock .candidates")).to_have_attribute(
@@ -812,7 +812,7 @@ def test_step_keeps_its_place_and_candidates_can_be_taken(open_page: "Callable[.
         for chip in likely.locator("visible=true").all():
             excluded = "cut" in (chip.get_attribute("class") or "")
             assert (chip.locator("i").inner_text().replace("\u202f", "") == "0%") == excluded
-            assert ("exclude" in (chip.get_attribute("title") or "")) == excluded
+            assert ("Excluded" in (chip.get_attribute("title") or "")) == excluded
         page.get_by_test_id("share-of").click()
         expect(page.get_by_test_id("share-of")).to_be_hidden()
         token = page.locator(f".{side} button.tok:not(.next)")
@@ -835,6 +835,7 @@ def test_step_keeps_its_place_and_candidates_can_be_taken(open_page: "Callable[.
         page.keyboard.press("Enter")
         expect(token).to_have_count(n + 2)
         expect(token.last).to_have_attribute("data-id", taken or "")
+        open_sampling(page)
         page.get_by_test_id("dock-greedy").click()
         page.locator('[data-testid=dock-greedy][aria-pressed="true"]').wait_for()
         token.first.click()

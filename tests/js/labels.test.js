@@ -27,7 +27,7 @@ test("punctuation has a quoted name, and nothing else has", () => {
   const token = (/** @type {string} */ text, more = {}) => ({ text, partial: false, special: false, ...more });
   assert.deepEqual(
     [".", " .", "、", ' "', "?!"].map((text) => markName(token(text))),
-    ["“.”", "“.”", "「、」", '‹"›', "“?!”"],
+    ["“.”", "“.”", "「、」", '“\u2009"\u2009”', "“?!”"],
   );
   const others = [token("a"), token(" it's"), token("+"), token(" "), token("\n")];
   for (const one of [...others, token(".", { partial: true }), token(".", { special: true })])
@@ -105,7 +105,7 @@ test("in a sentence a token is called as it is read: without the marks of spaces
   );
   assert.deepEqual(
     ['"', ' "', "”", ",”", "「"].map((text) => tokenName(token(text))),
-    ['‹"›', '‹"›', "‹”›", "‹,”›", "‹「›"],
+    ['"', '"', "”", ",”", "「"].map((mark) => `“\u2009${mark}\u2009”`),
   );
   assert.equal(tokenName({ text: "<|pad|>", bytes: "", partial: false, special: true }), "PAD");
 });

@@ -165,7 +165,7 @@ export function writtenWords({ names, row, written, answers, comes }, { step, ke
   const likelier = likelierOf(step);
   const how = step.u === null ? (step.typed ? "typed" : "forced") : likelier ? "step_unlikely" : "step";
   const words = phrase(`say.${how}`, {
-    token: written ? h("b", null, nameText(name)) : queryMark(name), // it is not what the chosen row writes
+    token: h("b", { class: written ? "wrote" : "wrote q" }, nameText(name)), // of a translation, not what the chosen row writes
     p: briefPercent(step.before),
     likelier: likelier ? h("b", null, tokenName(likelier)) : "",
     most: briefPercent(likelier?.before ?? 0),

@@ -33,7 +33,9 @@ export function createCard(root, leave) {
     if (!of) return;
     const { left, bottom } = of.getBoundingClientRect();
     const room = document.documentElement.clientWidth - node.offsetWidth - 8;
-    Object.assign(node.style, { left: `${Math.max(8, Math.min(left, room))}px`, top: `${bottom + 6}px` });
+    const dock = root.closest(".page")?.querySelector(".dock")?.getBoundingClientRect(); // it stays in sight
+    const top = Math.max(bottom + 6, (dock?.bottom ?? 0) + 4);
+    Object.assign(node.style, { left: `${Math.max(8, Math.min(left, room))}px`, top: `${top}px` });
   };
   /** @param {KeyboardEvent} event */
   function keydown(event) {
@@ -81,7 +83,7 @@ export function createCard(root, leave) {
       const legend = h(
         "p",
         { class: "legend" },
-        button.matches(".gen") && h("span", { class: "key written whole" }, t("sentence.generated")),
+        button.matches(".gen") && h("span", { class: "key written" }, t("sentence.generated")),
         h("span", { class: "key surprise" }, t("surprise.bits", { bits: number(surpriseBits(p), 1) })),
         h("span", { class: "key entropy" }, t("surprise.unsure", { bits: number(bits, 1) })),
       );

@@ -4,7 +4,7 @@
  */
 
 import { lazy } from "../../data/lazily.js";
-import { bytesLabel, characterGroups, namesOf, tokenName, visibleText } from "../../model/labels.js";
+import { below, bytesLabel, characterGroups, namesOf, tokenName, visibleText } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
 import { COMES, rowOfToken, tokenOfRow } from "../../model/written.js";
@@ -18,7 +18,7 @@ import { shortSideName, sideName } from "./translation_sides.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { Token } from "../../model/labels.js"
+ * @import { Name, Token } from "../../model/labels.js"
  * @import { Side } from "../../model/sides.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../../views/view.js"
@@ -68,7 +68,7 @@ function createToken(side, choose) {
       drawn = spelled;
       if (beside === `${nth} ${place}`) return;
       beside = `${nth} ${place}`;
-      replace(button, text, nth !== null && h("sub", null, nth), id, place !== null && placeNote(place));
+      replace(button, text, nth !== null && h("sub", null, below(nth)), id, place !== null && placeNote(place));
     },
   };
 }
@@ -210,7 +210,7 @@ export function createStrip(root, actions, name) {
     // The river is about one token: keys begin with a head.
     const hasKey = isKey && placeOf(state).name === "head";
     at = { query: isQuery ? tokenOfRow(chosen.query, written) : null, key: hasKey ? chosen.key : null };
-    buttons.forEach((button, i) => light(button, i, at));
+    light(buttons, namesOf(side.tokens), at);
     drawLine(trace, state, buttons);
     const [to, another] = [at.query ?? at.key, content !== seen];
     if (before.query !== at.query || before.key !== at.key || another)
@@ -363,13 +363,17 @@ function tellMore(strip) {
   strip.classList.toggle("cut", after > 4);
 }
 
-/** @param {HTMLElement} button @param {number} index @param {{query: number|null, key: number|null}} at */
-function light(button, index, at) {
-  button.classList.toggle("q", index === at.query);
-  button.classList.toggle("k", index === at.key);
-  update(button, { tabindex: index === (at.query ?? at.key ?? 0) ? 0 : -1 });
-  const roles = [index === at.query && t("sentence.is_query"), index === at.key && t("sentence.is_key")];
-  const description = roles.filter(Boolean).join(", ");
-  if (description) button.setAttribute("aria-description", description);
-  else button.removeAttribute("aria-description");
+/** Marks the chosen tokens, and numbers them and those that are called the same. @param {HTMLElement[]} buttons @param {Name[]} names @param {{query: number|null, key: number|null}} at */
+function light(buttons, names, at) {
+  const chosen = [at.query, at.key].map((index) => names[index ?? -1]?.word);
+  buttons.forEach((button, index) => {
+    button.classList.toggle("q", index === at.query);
+    button.classList.toggle("k", index === at.key);
+    button.classList.toggle("nth", index in names && chosen.includes(names[index].word));
+    update(button, { tabindex: index === (at.query ?? at.key ?? 0) ? 0 : -1 });
+    const roles = [index === at.query && t("sentence.is_query"), index === at.key && t("sentence.is_key")];
+    const description = roles.filter(Boolean).join(", ");
+    if (description) button.setAttribute("aria-description", description);
+    else button.removeAttribute("aria-description");
+  });
 }

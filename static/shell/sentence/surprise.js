@@ -82,6 +82,8 @@ export function createSurprise(root, actions, name, choose, isPointed) {
   };
   onChange(() => hear());
 
+  /** @typedef {NonNullable<ReturnType<typeof about>>} All */
+
   /** The ids of the side, and of the token at `index` what is known. */
   function about() {
     if (!now?.trace.written || now.trace.written.side !== name) return null;
@@ -135,31 +137,42 @@ export function createSurprise(root, actions, name, choose, isPointed) {
     const found = all.of(index);
     const { buttons } = /** @type {NonNullable<typeof now>} */ (now);
     if (found)
-      return card.show(buttons[index], all.tokens[index], found, {
+      card.show(buttons[index], all.tokens[index], found, {
         offers: isOffered(index),
         take: pinned && ((id) => take(index, id)),
       });
-    card.hide();
-    // The tokens may still be those of the text, or of the model, before.
-    if (all.state.file !== null || !isTrained(all.state) || all.trace.key !== keyOf(all.state)) return undefined;
-    // What is refused is not asked again.
-    ask(all).then(() => (pinned ? pinned.index : pointed.at()) === index && about()?.of(index) && show(index));
+    else card.hide();
+    if (unknownOf(all).length) learn(all, () => !found && show(index));
     return undefined;
   }
 
-  /** Asks for all that is not known, in one question. @param {NonNullable<ReturnType<typeof about>>} all */
-  async function ask({ state, real, ids, run, of }) {
-    const rows = ids.map((_, i) => real.start + i).filter((row) => row + 1 < real.end && !of(row + 1));
-    const found = await actions.alternatives(state, rows.slice(-MOST_ROWS)).catch(() => []);
+  /** Asks for what is not known, unless the tokens are still those of the text, or of the model, before. @param {All} all @param {() => void} then  if the token is still pointed at */
+  async function learn(all, then) {
+    const at = pinned ? pinned.index : pointed.at();
+    if (all.state.file !== null || !isTrained(all.state) || all.trace.key !== keyOf(all.state)) return;
+    await ask(all);
+    // What is refused is not asked again.
+    if (at !== null && (pinned ? pinned.index : pointed.at()) === at && about()?.of(at)) then();
+  }
+
+  /** The rows before tokens of which nothing is known. @param {All} all */
+  const unknownOf = ({ ids, real, of }) =>
+    ids.map((_, i) => real.start + i).filter((row) => row + 1 < real.end && !of(row + 1));
+
+  /** Asks for all that is not known, in one question. @param {All} all */
+  async function ask(all) {
+    const { state, real, ids, run } = all;
+    const found = await actions.alternatives(state, unknownOf(all).slice(-MOST_ROWS)).catch(() => []);
     for (const one of found)
       if (typeof one.actual === "number")
         known.learn(run, ids.slice(0, one.position - real.start + 2), one.actual, one);
     draw();
   }
 
-  /** The line, where it is known. */
+  /** The line, once it is known of all: over one word alone it would look like a fault. */
   function draw() {
-    const all = about();
+    const read = about();
+    const all = read && !unknownOf(read).slice(-MOST_ROWS).length ? read : null;
     now?.buttons.forEach((button, index) => {
       const found = all && index > all.real.start && index < all.real.end ? all.of(index) : undefined;
       button.classList.toggle("told", Boolean(found));

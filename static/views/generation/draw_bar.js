@@ -113,19 +113,20 @@ export function createDraw(session) {
     /** @param {ModelTrace} trace @param {State} state */
     draw(trace, state) {
       const { step, from, u, last } = drawOf(session, trace, state);
-      node.hidden = !from || state.temperature === 0;
+      const parts = from ? partsOf(session, from, u) : [];
+      // One word alone is no draw.
+      node.hidden = parts.length < 2 || state.temperature === 0;
+      node.title = [t("generation.shares_about"), lastWords(session, last)].filter(Boolean).join("\n");
       if (!from || node.hidden) return;
       const now = `${trace.key} ${u}`;
       if (now !== drawn) node.classList.remove("lands"); // otherwise it goes on falling
       drawn = now;
       node.dataset.u = u === null ? "" : step ? "fell" : "stands";
-      const parts = partsOf(session, from, u);
       const hit = parts.find((part) => part.hit);
       const words = u !== null && hit && { u: number(u, 2), token: tokenWords(session, hit) };
       replaceChanged(said, words ? phrase(step ? "dock.draw_fell" : "dock.draw_falls", words) : t("dock.draw_none"));
       replaceChanged(shares, sharesLine(parts, u));
       replaceChanged(names, namesUnder(parts, u));
-      node.title = [t("generation.shares_about"), lastWords(session, last)].filter(Boolean).join("\n");
     },
     /** The number falls, if there is one to see. @param {AbortSignal} signal @returns {Promise<void>} when it lies */
     async land(signal) {
