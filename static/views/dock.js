@@ -56,9 +56,8 @@ function createDock(root, actions) {
     settings.node,
     ...drawers.map(({ node }) => node),
   ];
-  for (const { node } of drawers) node.addEventListener("click", settings.close); // on a phone it is in that menu
   replace(root, writing[0], candidates.node, writing.slice(1), problem.node);
-  foldOnPhone({ settings, typed: typed.node, drawers: drawers.map(({ node }) => node) });
+  foldOnPhone(settings, typed.node);
   onChange(() => {
     buttons.draw();
     problem.draw();
@@ -82,20 +81,16 @@ function createDock(root, actions) {
   };
 }
 
-/**
- * A phone has room for Back, Step, Play and how the next token is chosen: the rest goes into the menu of sampling.
- * @param {{settings: ReturnType<typeof createSettings>, typed: HTMLElement, drawers: HTMLElement[]}} parts
- */
-function foldOnPhone({ settings: { node, panel }, typed, drawers }) {
+/** A phone has no room for typing: it goes into the menu of sampling. @param {ReturnType<typeof createSettings>} settings @param {HTMLElement} typed */
+function foldOnPhone({ node, panel }, typed) {
   const phone = matchMedia("(max-width: 760px)");
   const folded = h("div", { class: "folded" });
   const place = () => {
     if (!phone.matches) {
-      node.after(...drawers);
       node.parentElement?.querySelector(".candidates")?.after(typed);
       return folded.remove();
     }
-    folded.append(typed, ...drawers);
+    folded.append(typed);
     panel.prepend(folded);
   };
   phone.addEventListener("change", place);
@@ -107,8 +102,15 @@ function drawerButton(id, actions) {
   const click = () => actions.set({ drawer: actions.get().drawer === id ? null : id });
   const node = h(
     "button",
-    { class: "btn", type: "button", dataset: { testid: `dock-${id}` }, on: { click } },
-    t(`dock.${id}`),
+    {
+      class: "btn opens",
+      type: "button",
+      "aria-label": t(`dock.${id}`),
+      dataset: { testid: `dock-${id}` },
+      on: { click },
+    },
+    h("span", { class: "word" }, t(`dock.${id}`)),
+    h("span", { class: "sign-text", "aria-hidden": true }, t(`dock.${id}_short`)),
   );
   return { node, draw: (/** @type {State} */ { drawer }) => update(node, { "aria-pressed": drawer === id }) };
 }
@@ -131,12 +133,11 @@ function createSettings(actions) {
   const how = segment(t("dock.how"), /** @type {const} */ (["greedy", "drawn"]), "dock", (name) => t(`dock.${name}`));
   const panel = h("div", { class: "ctl sampling-panel" }, how.box, sampling.nodes, reach.nodes, shown);
   const node = h("div", { class: "sampling" }, button, panel);
-  const { close } = createPopover(node, /** @type {HTMLButtonElement} */ (button), panel, () => {});
+  createPopover(node, /** @type {HTMLButtonElement} */ (button), panel, () => {});
   let warm = DEFAULTS.temperature; // what drawing returns to
   return {
     node,
     panel,
-    close,
     /** @param {State} state */
     draw(state) {
       if (state.temperature > 0) warm = state.temperature;
