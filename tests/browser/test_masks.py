@@ -626,6 +626,14 @@ def test_before_and_after_swap_every_picture_in_place(page: "Page") -> None:
     expect(eye).to_have_attribute("aria-pressed", "true")
     eye.click()
     wait_for_run(page, "run.masks?.causal === false && !run.interventions?.length")
+    drawn(page)
+    weights = page.locator("[data-matrix=weights] .sheet").bounding_box()
+    page.get_by_test_id("compare-difference").click()
+    drawn(page)
+    assert page.locator("[data-matrix=difference] .sheet").bounding_box() == weights, "no cell moves"
+    page.get_by_test_id("all-heads").click()
+    page.locator('[data-testid="head"][data-layer="1"][data-head="2"]').wait_for()
+    assert page.locator("[data-matrix=difference] .sheet").bounding_box() == weights, "all heads lie over it"
 
 
 def test_undo_ends_the_comparison(page: "Page") -> None:

@@ -465,3 +465,36 @@ test("a matrix of few tokens that does not fit scrolls, too: the chosen row is i
     assert.ok(shown.numbers.every(({ row, col, text }) => row === 23 || col === 4 || Number(text) >= 0.5));
   }
 });
+
+test("what a mask hid before has a border, and its word stands over the hatching if it fits", () => {
+  const later = Uint8Array.from({ length: 64 }, (_, at) => (at % 8 > Math.floor(at / 8) ? 1 : 0));
+  const open = matrixOf(8, 8, { freed: later });
+  const [border] = markShapes(open, sizeOf(open)).filter(({ attrs }) => attrs.class === "edge freed");
+  const { box, cell } = sizeOf(open);
+  assert.equal(String(border.attrs.d).match(/M/g)?.length, 14, "a step down and one across for each row but the last");
+  assert.ok(String(border.attrs.d).startsWith(`M${box.x + cell.w} ${box.y}v${cell.h}`));
+  const hidden = matrixOf(8, 8, { forbidden: later, note: { text: "hidden", ink: "--ink-2", reason: 1 } });
+  const noted = (more) => texts(markShapes({ ...hidden, ...more }, sizeOf({ ...hidden, ...more })), "note");
+  assert.deepEqual(noted({}), ["hidden"]);
+  assert.deepEqual(noted({ note: { ...hidden.note, reason: 2 } }), [], "hidden for another reason");
+  assert.deepEqual(noted({ note: { ...hidden.note, text: "hidden ".repeat(20) } }), [], "longer than the corner");
+});
+
+test("an old number stands below the new one in a high cell, beside it in a wide one, and in no small one", () => {
+  useTheme();
+  const struck = [{ row: 1, col: 1, text: ".40", ink: "#000000", below: true }];
+  const matrix = matrixOf(3, 3, { struck });
+  const placed = (w, h) => {
+    const size = { ...sizeOf(matrix), box: { x: 0, y: 0, w: 3 * w, h: 3 * h }, cell: { w, h } };
+    const now = numbersOf(matrix, size).numbers.find(({ row, col }) => row === 1 && col === 1);
+    const [before] = markShapes(matrix, size).filter(({ attrs }) => attrs.class === "struck");
+    const { x, y, "font-size": font } = before?.attrs ?? {};
+    return { now, before: before && { x: Number(x), y: Number(y) - 0.36 * Number(font), font: Number(font) } };
+  };
+  const high = placed(40, 34);
+  assert.ok(high.before && high.now && high.now.y < high.before.y && high.now.x === high.before.x);
+  const wide = placed(49, 24);
+  assert.ok(wide.before && wide.now && wide.now.y === wide.before.y && wide.before.font >= 10);
+  assert.ok(wide.before.x + 0.9 * wide.before.font < wide.now.x - 0.9 * Number(wide.now.size), "side by side");
+  assert.equal(placed(28, 19).before, undefined);
+});

@@ -167,7 +167,12 @@ export function listen(parts, board, { repaint, choose }) {
     repaint();
   });
   canvas.addEventListener("keydown", press);
+  // Its frame is for the keyboard: one that Escape has brought goes with the next click.
+  const pointed = (/** @type {boolean} */ by) => canvas.classList.toggle("pointed", by);
+  canvas.addEventListener("pointerdown", () => pointed(true));
+  canvas.addEventListener("keydown", () => pointed(false));
   canvas.addEventListener("blur", () => {
+    pointed(false);
     board.cursor = null;
     repaint();
   });
