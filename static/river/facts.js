@@ -93,12 +93,15 @@ function pictureInputs(trace, state) {
   const { explained, withoutKnockouts, asTrained, predictions, classes, attentions } = trace;
   const row = chosenRow(state, trace);
   const { query, key } = position(state, trace);
-  const at = isModel(state) ? null : [placeOf(state).name, trace.attention.id, state.layer, state.head, query, key];
+  const at = isModel(state)
+    ? null
+    : [placeOf(state).name, state.view, trace.attention.id, state.layer, state.head, query, key];
   return {
     answers: [
       explained.route,
       explained.lens,
       placeOf(state).name === "ffn" && explained.contributions,
+      placeOf(state).name === "residual" && explained.residual,
       predictions[row],
       classes,
       withoutKnockouts?.route,

@@ -34,7 +34,11 @@ export function crumbsOf(state, model) {
   if (!layer)
     return ended([
       ...whole,
-      { name, text: t(name === "tools" ? `ribbon.${state.view}` : `place.${name}`), patch: null },
+      {
+        name,
+        text: t(name === "tools" || state.view === "tokens" ? `ribbon.${state.view}` : `place.${name}`),
+        patch: null,
+      },
     ]);
   const open = attentionOf(model, state.attention);
   const { stack } = open;

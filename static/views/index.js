@@ -251,7 +251,7 @@ const residual = {
   id: "residual",
   has: (model) => can(model, "gradients") && can(model, "parameters"),
   viewState: residualState,
-  inspector: "norm",
+  inspector: (state) => (residualState.of(state).tab === "norms" ? "norm" : null),
   saysWhatLacks: true, // the other tabs lead on
   needs: residualNeeds,
   ...lazily(() => import("./residual/draw.js")),

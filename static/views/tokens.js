@@ -59,7 +59,8 @@ const isCounted = ({ available, n_tokens }) => available && n_tokens !== null;
 function missingRow(missing) {
   if (!missing.length) return null;
   const names = missing.map(({ name }) => name).join(t("compare.comma"));
-  const words = [t("counts.missing", { names }), " ", h("code", null, commandIn(missing[0].hint ?? ""))];
+  const how = h("p", null, t("counts.fetch"), " ", h("code", null, commandIn(missing[0].hint ?? "")));
+  const words = h("details", null, h("summary", null, t("counts.missing", { names })), how);
   return h("tr", null, h("td", { class: "note dim", colspan: 3 }, words));
 }
 
@@ -180,12 +181,14 @@ function pieceRow(token, side, note, set) {
 }
 
 /**
- * The characters of the typed text that it stands for; where that is not known, of the text that its tokens spell.
+ * The first and the last character of the typed text that it stands for; where that is not known, of the text that its tokens spell.
  * @param {Token & {covers?: [number, number]}} token
  */
 function spanOf({ special, start, end, covers = [start, end] }) {
   if (special) return "";
-  return covers[0] === covers[1] ? "" : `${covers[0]}–${covers[1]}`;
+  const last = covers[1] - 1;
+  if (last < covers[0]) return "";
+  return last === covers[0] ? String(last) : `${covers[0]}–${last}`;
 }
 
 /** A patch's pixels, row by row; of a photo their mean. @param {string} text @param {Patch} patch */

@@ -191,7 +191,7 @@ def test_a_layer_norm(page: "Page", models: dict[str, checkpoint.Checkpoint], na
     prefix = model.description.readout.prefix
     norm = f"{prefix}layers.{LAYER}.ffn_residual.norm"
     taps = run(model, f"{norm}.input", f"{norm}.out").tensors
-    inspector = explained(page, model, view="residual", query=3)
+    inspector = explained(page, model, view="residual", residual__tab="norms", query=3)
     page.get_by_test_id("norm-choice").select_option("ffn")
     x, out = taps[f"{norm}.input"][3].double(), taps[f"{norm}.out"][3]
     d = int(x.abs().argmax())

@@ -101,11 +101,11 @@ def test_any_token_shows_its_own_answer(page: "Page") -> None:
 
 
 def test_the_sentence_of_a_place_is_about_that_place(page: "Page") -> None:
-    """Of an FFN what it adds to the stream and the logit, of the embedding its row, at the prediction two answers."""
+    """Of an FFN what it adds to the logit, of the embedding its row, of a token its id, of the stream its lengths."""
     model, layer = loaded("decoder-only"), 5
     ids = model.tokenizer.encode(TEXT)
-    names = [f"layers.{layer}.ffn.out", f"layers.{layer}.resid_mid"]
-    out, stream = (trace(model, ids, names).tensors[name][-1].double().norm() for name in names)
+    names = ["layers.0.resid_pre", f"layers.{layer}.resid_post"]
+    first, last = (trace(model, ids, names).tensors[name][-1].norm() for name in names)
     said = page.get_by_test_id("river-says")
     show(page, f"view=prediction&layer={layer}&text={TEXT}")
     expect(said).to_contain_text("Second: ")
@@ -115,12 +115,9 @@ def test_the_sentence_of_a_place_is_about_that_place(page: "Page") -> None:
     row = page.get_by_test_id("logit-sum").get_by_role("button", name=f"layer {layer} FFN")
     value = row.locator("b").inner_text()
     row.click()
-    expect(said).to_contain_text(
-        f"FFN of layer {layer}: it adds to red₂ a vector {out / stream:.2f} times as long as the stream before it."
-        f" It changes the logit of car by {value}."
-    )
+    expect(said).to_contain_text(f"FFN of layer {layer}: it changes the logit of car by {value}")
     page.get_by_test_id("ffn-off").wait_for()
-    expect(said).to_have_text(re.compile(r"car rises to .*\. In the end it helps the others more\.$"))
+    expect(said).to_have_text(re.compile(r", and helps others more\. .* car rises to .*\.$"))
     told = re.findall(r" to ([\d.]+\s%)\.", said.inner_text())[-1]
     page.get_by_test_id("ffn-off").click()
     run = wait_for_run(page, "run.interventions?.length === 1")
@@ -133,6 +130,11 @@ def test_the_sentence_of_a_place_is_about_that_place(page: "Page") -> None:
         f"red₂ begins as row {ids[-1]} of the embedding matrix + the learned vector of position {len(ids) - 1}."
         " No other token has reached it yet."
     )
+    page.locator("#tab-tokens").click()
+    expect(said).to_have_text(f"To the model, red₂ is number {ids[-1]} of the 4,096 tokens that it knows.")
+    expect(page.get_by_test_id("crumb-embedding")).to_have_text("tokens")
+    page.locator("#tab-residual").click()
+    expect(said).to_have_text(f"Layer by layer, the vector of red₂ changes in length from {first:.1f} to {last:.1f}.")
 
 
 def test_what_changes_nothing_here_draws_nothing(page: "Page") -> None:

@@ -62,15 +62,17 @@ test("views of a single head declare it, and so does the walk, which follows the
 });
 
 test("a station with nothing to explain has no inspector", () => {
-  const has = (view) => explainedBy(VIEWS, /** @type {any} */ ({ ...state, view, attention: null, layer: 0 }), DECODER);
-  assert.deepEqual(["tokens", "embedding", "qkv"].map(has), [null, null, null]);
-  assert.deepEqual(["attention", "av", "ffn", "residual", "prediction"].map(has), [
-    "weight",
-    "z",
-    "unit",
-    "norm",
-    "logit",
-  ]);
+  const has = (view, more = {}) =>
+    explainedBy(VIEWS, /** @type {any} */ ({ ...state, ...more, view, attention: null, layer: 0 }), DECODER);
+  assert.deepEqual(
+    ["tokens", "embedding", "qkv", "residual"].map((view) => has(view)),
+    [null, null, null, null],
+  );
+  assert.deepEqual(
+    ["attention", "av", "ffn", "prediction"].map((view) => has(view)),
+    ["weight", "z", "unit", "logit"],
+  );
+  assert.equal(has("residual", { viewState: { residual: { tab: "norms" } } }), "norm");
 });
 
 test("an attention that adds to its scores is explained by its own equations", () => {

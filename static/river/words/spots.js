@@ -3,12 +3,12 @@
  * answer, of the embedding what the token begins as; and how the last token came.
  */
 
-import { answeringStack, attentionOf, stackOf } from "../../model/description.js";
+import { answeringStack, attentionOf, can, stackOf } from "../../model/description.js";
 import { namesOf, nameText, tokenName } from "../../model/labels.js";
 import { indexOfMost, rowIn, sum } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { h } from "../../ui/dom.js";
-import { briefPercent, number, signed } from "../../ui/format.js";
+import { briefPercent, integer, number, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { drawOf, takenBy } from "../../views/generation/draw_bar.js";
 import { writerOf } from "../../views/generation/player.js";
@@ -62,30 +62,42 @@ export function weightOf(trace, state) {
 // Other places.
 
 /**
- * @typedef {{at: "ffn", token: Name, stack: string, layer: number, ratio: number|null, adds: {answer: Answer, value: number}|null,
- *   off: {answer: Answer, before: number, after: number}|null}} FfnSpot  `ratio`: the length of what it adds ÷ that of the stream before it;
- *   `adds`: to the logit of the answer; `off`: the answer without it; null: it is not here
+ * @typedef {{at: "ffn", token: Name, stack: string, layer: number, ratio: number|null, waits: boolean,
+ *   adds: {answer: Answer, value: number}|null, off: {answer: Answer, before: number, after: number}|null}} FfnSpot  `ratio`: the length of
+ *   what it adds ÷ that of the stream before it; `adds`: to the logit of the answer, `waits`: which will come; `off`: the answer without it;
+ *   null: it is not here
  * @typedef {{at: "embedding", token: Name, from: "row"|"patch"|"own", id: number, type: number|null, positions: string,
  *   position: number|null, scale: number|null}} EmbeddingSpot  `from`: a row of the table; a patch's pixels; a picture's special token has its own vector; `type`: null where the model has no token types
+ * @typedef {{at: "token", token: Name, id: number, vocab: number}} TokenSpot
+ * @typedef {{at: "residual", token: Name, lengths: number[]}} StreamSpot  `lengths`: of its vector before the first layer and after each
  * @typedef {{at: "prediction"}} PredictionSpot
- * @typedef {FfnSpot|EmbeddingSpot|PredictionSpot} Spot
+ * @typedef {FfnSpot|EmbeddingSpot|TokenSpot|StreamSpot|PredictionSpot} Spot
  */
 
 /** What there is to say of the open place; null: nothing but what the whole model says. @param {ModelTrace} trace @param {State} state @param {Facts} facts @returns {Spot|null} */
 export function spotOf(trace, state, facts) {
   const { name } = placeOf(state);
   if (name === "prediction") return { at: name };
-  if (name !== "ffn" && name !== "embedding") return null;
+  if (name !== "ffn" && name !== "embedding" && name !== "residual") return null;
   const { model, queries } = trace;
   const { query } = position(state, trace);
   const token = namesOf(queries.tokens)[query];
   const stack = stackOf(model, attentionOf(model, state.attention));
   if (name === "ffn") return ffnSpot(trace, facts, { token, stack: stack.id, layer: state.layer, query });
+  if (name === "residual") return streamSpot(trace, { token, stack: stack.id, query });
   const { positions, scale, roles } = stack.embedding;
   const { id, patch } = queries.tokens[query];
   const from = patch ? "patch" : model.picture ? "own" : "row";
+  if (state.view === "tokens" && from === "row") return { at: "token", token, id, vocab: model.vocab_size };
   const type = roles.token_types ? (queries.tokenTypes?.[query] ?? 0) : null;
   return { at: name, token, from, id, type, positions, scale, position: queries.positionIds[query] };
+}
+
+/** null: its numbers are not here. @param {ModelTrace} trace @param {{token: Name, stack: string, query: number}} of @returns {StreamSpot|null} */
+function streamSpot({ explained: { residual } }, { token, stack, query }) {
+  const stream = residual?.streams?.find((/** @type {{stack: string}} */ one) => one.stack === stack);
+  if (!stream) return null;
+  return { at: "residual", token, lengths: stream.norm.map((/** @type {number[]} */ at) => at[query]) };
 }
 
 /** @param {ModelTrace} trace @param {Facts} facts @param {{token: Name, stack: string, layer: number, query: number}} of @returns {FfnSpot} */
@@ -93,7 +105,9 @@ function ffnSpot({ explained, model, ablations }, { rolled, waits }, { token, st
   const river = rolled.find(({ river }) => river.stack === stack)?.river;
   const ratio = waits ? undefined : river?.ffn?.[layer * river.tokens + query];
   const found = explained.contributions;
-  const known = stack === answeringStack(model).id && Array.isArray(found?.terms) && found.row === query;
+  const answers = stack === answeringStack(model).id && can(model, "contributions");
+  const known = answers && Array.isArray(found?.terms) && found.row === query;
+  const pending = answers && found === undefined;
   const ours = known
     ? found.terms.filter((/** @type {any} */ term) => term.part === "ffn" && term.layer === layer)
     : [];
@@ -103,7 +117,7 @@ function ffnSpot({ explained, model, ablations }, { rolled, waits }, { token, st
   const { start, found: parts } = ablations ?? { start: null, found: [] };
   const without = parts.find((one) => one.kind === "ffn" && one.stack === stack && one.layer === layer);
   const off = start && without ? { answer: answerIn(start), before: start.p, after: without.p } : null;
-  return { at: "ffn", token, stack, layer, ratio: ratio ?? null, adds, off };
+  return { at: "ffn", token, stack, layer, ratio: ratio ?? null, waits: pending, adds, off };
 }
 
 /** Whose logit or probability was measured. @param {{answer: number, tokens: Object<string, any>, classes: string[]}} found @returns {Answer} */
@@ -113,16 +127,29 @@ const answerIn = ({ answer: id, tokens, classes }) => ({
 });
 
 /** In words; null: its numbers are not here. @param {Exclude<Spot, PredictionSpot>} spot @returns {Words|null} */
-export const spotWords = (spot) => (spot.at === "ffn" ? ffnWords(spot) : embeddingWords(spot));
+export function spotWords(spot) {
+  if (spot.at === "ffn") return ffnWords(spot);
+  if (spot.at === "embedding") return embeddingWords(spot);
+  const token = queryMark(spot.token);
+  if (spot.at === "token") return phrase("say.token", { token, id: spot.id, vocab: integer(spot.vocab) });
+  const [first, last] = [spot.lengths[0], spot.lengths.at(-1) ?? 0].map((one) => number(one, 1));
+  return phrase("say.residual", { token, first, last });
+}
 
 /** @param {FfnSpot} spot @returns {Words|null} */
-function ffnWords({ token, stack, layer, ratio, adds, off }) {
+function ffnWords({ token, stack, layer, ratio, waits, adds, off }) {
   if (ratio === null && !adds) return null;
   const words = { layer: layerTitle({ stack }, layer, false), token: queryMark(token) };
+  if (waits) return phrase("say.ffn", words);
+  if (!adds) return phrase("say.ffn_adds", { ...words, times: number(ratio ?? 0, 2) });
+  const logit = {
+    answer: answerMark(adds.answer),
+    value: signed(adds.value, 2),
+    others: off ? againstWords(adds, off) : "",
+  };
   return [
-    ...phrase(ratio === null ? "say.ffn" : "say.ffn_adds", { ...words, times: number(ratio ?? 0, 2) }),
-    ...(adds ? phrase("say.ffn_logit", { answer: answerMark(adds.answer), value: signed(adds.value, 2) }) : []),
-    ...(off ? [h("span", { class: "tells" }, offWords(off), againstWords(adds, off))] : []),
+    ...phrase("say.ffn_logit", { ...words, ...logit }),
+    ...(off ? [h("span", { class: "tells" }, offWords(off))] : []),
   ];
 }
 
@@ -135,9 +162,9 @@ function offWords({ answer, before, after }) {
   return phrase(`river.${verb}`, { cut, answer: answerMark(answer), p });
 }
 
-/** Why the answer may move against its own logit. @param {FfnSpot["adds"]} adds @param {NonNullable<FfnSpot["off"]>} off */
+/** Why the answer may move against its own logit. @param {NonNullable<FfnSpot["adds"]>} adds @param {NonNullable<FfnSpot["off"]>} off */
 function againstWords(adds, { before, after }) {
-  if (!adds || briefPercent(before) === briefPercent(after) || adds.value > 0 === before > after) return "";
+  if (briefPercent(before) === briefPercent(after) || adds.value > 0 === before > after) return "";
   return t(adds.value > 0 ? "say.ffn_helps_others" : "say.ffn_hurts_others");
 }
 

@@ -4,7 +4,6 @@ import { roomBeside } from "../../chart/matrix/layout.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend } from "../../chart/matrix/scale.js";
 import { stacksOf } from "../../model/description.js";
-import { tokenName } from "../../model/labels.js";
 import { largest, lengthOf, rowIn } from "../../model/matrix.js";
 import { memo } from "../../model/memo.js";
 import { position } from "../../model/selection.js";
@@ -15,6 +14,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, row as side, sqrt, sub } from "../../ui/mathml.js";
 import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_pages.js";
 import { isScaled, scalingWords } from "../formulas.js";
+import { tokenInRole } from "../inspector/parts.js";
 import { labelsOf, namesIn } from "../query_key.js";
 import { summandsOf } from "../tabs.js";
 import { fullGap, sharedScales, sumAt } from "./numbers.js";
@@ -148,8 +148,7 @@ function sumOf(trace, stack, tensors, { row, col, isAsked }) {
   ];
   const sum = sumAt(parts, at);
   const words = phrase("embedding.sum", {
-    token: h("b", { class: "mono q" }, tokenName(trace.queries.tokens[row])),
-    i: h("small", { class: "dim" }, row),
+    token: tokenInRole(trace.queries.tokens, row, "q"),
     d: isAsked ? col : t("embedding.largest", { d: col }),
     parts: h("span", null, isScaled(stack) ? [`${root} × `, ...unscaled(), " = "] : [], ...all()),
     x: value(sum),

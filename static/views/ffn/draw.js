@@ -19,6 +19,7 @@ import { math, mi, mn, mo, mover, mtext, row, sub } from "../../ui/mathml.js";
 import { tokenText } from "../../ui/token_text.js";
 import { activationFormula } from "../formulas.js";
 import { buildEye } from "../heads/eyes.js";
+import { tokenInRole } from "../inspector/parts.js";
 import { drawBarList, drawStationStrip, nameOfPart, part } from "../parts.js";
 import { ffnState } from "../view_states.js";
 import { drawUnitCounts } from "./counts.js";
@@ -49,7 +50,7 @@ function drawUnitsOf(place, trace, { post, query, unit, n, ffn }, choose) {
   const row = rowIn(post, query);
   const found = strongest(row, MANY);
   const firing = row.reduce((count, value) => count + (value > 0 ? 1 : 0), 0);
-  const token = h("b", { class: "q mono" }, tokenName(trace.queries.tokens[query]));
+  const token = tokenInRole(trace.queries.tokens, query, "q");
   nameOfPart(place, phrase("ffn.units_title", { token }), t(wordsOf("units", ffn), { n: firing, of: integer(n) }));
   const bars = found.map(({ index, value }) => ({
     id: String(index),

@@ -12,7 +12,7 @@ import {
   wordOf,
 } from "../../model/description.js";
 import { isKnown } from "../../model/identities.js";
-import { tokenName } from "../../model/labels.js";
+import { namesOf, nameText } from "../../model/labels.js";
 import { featureOf } from "../../model/selection.js";
 import { columnsOf } from "../../model/taps.js";
 import { h, perRoot, replaceChanged } from "../../ui/dom.js";
@@ -23,7 +23,7 @@ import { openFfn } from "../ffn/data.js";
 
 /**
  * @import { Model, Norm } from "../../model/description.js"
- * @import { Token, VocabularyToken } from "../../model/labels.js"
+ * @import { Token } from "../../model/labels.js"
  * @import { State } from "../../state/store.js"
  * @import { Child } from "../../ui/dom.js"
  */
@@ -113,8 +113,9 @@ export function drawSentence(step, key, vars, ...more) {
 /** An important number within a sentence. @param {string} text @param {string} [role] */
 export const value = (text, role = "") => h("b", { class: `mono ${role}`.trim() }, text);
 
-/** A token in the colour of its role. @param {VocabularyToken} token @param {string} role */
-export const tokenInRole = (token, role) => h("b", { class: `mono ${role}` }, tokenName(token));
+/** "red₂": a token in the colour of its role, numbered where its word comes again. @param {Token[]} tokens @param {number} index @param {string} role */
+export const tokenInRole = (tokens, index, role) =>
+  h("b", { class: role, translate: "no" }, nameText(namesOf(tokens)[index]));
 
 /** A token's position, in small type. @param {number} index */
 export const at = (index) => h("small", null, String(index));

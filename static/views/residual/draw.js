@@ -1,7 +1,6 @@
 /** The residual stream: its length, what each sublayer writes to it, what LayerNorm does to it, and what it is for. */
 
 import { attentionOf, isCross, normPlace, stackOf, stacksOf, wordOf } from "../../model/description.js";
-import { tokenName } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { normsOf } from "../../model/taps.js";
 import { segment } from "../../ui/controls.js";
@@ -9,6 +8,7 @@ import { h, keepingFocus, perRoot, replace, scrolling, setText, tableHead } from
 import { integer, number, percent, significant } from "../../ui/format.js";
 import { hasString, phrase, t } from "../../ui/i18n.js";
 import { math, mi, mo, mtext, row, withFormulas } from "../../ui/mathml.js";
+import { tokenInRole } from "../inspector/parts.js";
 import { buildLayerStation, drawStationStrip, nameOfPart, part } from "../parts.js";
 import { residualNeeds } from "../tabs.js";
 import { RESIDUAL_TABS, residualState } from "../view_states.js";
@@ -42,7 +42,7 @@ const COLUMNS = ["where", "in", "hat", "out", "kept", "gain", "bias"];
 
 /** @param {Part} place @param {ModelTrace} trace @param {InStream} at @param {Actions} actions */
 function drawNorms(place, trace, { stack, stream, query, layer }, actions) {
-  const token = h("b", { class: "q mono" }, tokenName(trace.queries.tokens[query]));
+  const token = tokenInRole(trace.queries.tokens, query, "q");
   nameOfPart(place, phrase("residual.norms_title", { token }), t("residual.norms_about"));
   const head = tableHead(COLUMNS.map((name) => t(`residual.norm_${name}`)));
   const places = normsOf(stack); // in the order of the forward pass, as the answer's

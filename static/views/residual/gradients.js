@@ -1,12 +1,13 @@
 /** How far back the gradient of a chosen ln p reaches, with residual connections and in a copy without them. */
 
 import { drawLayerChart } from "../../chart/curves/line_charts.js";
-import { tokenLabel, tokenName } from "../../model/labels.js";
+import { tokenLabel } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
 import { segment } from "../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, scrolling } from "../../ui/dom.js";
 import { agrees, number, percent, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { tokenInRole } from "../inspector/parts.js";
 import { drawFolded, nameOfPart } from "../parts.js";
 import { GRADIENTS_OVER, residualState } from "../view_states.js";
 
@@ -112,7 +113,7 @@ export function drawGradients(place, trace, state, at, actions) {
   drawAnswers(tools.answer, trace, state, actions);
   const { over } = residualState.of(state);
   tools.over.show(over, (name) => actions.set(residualState.patch({ over: name })));
-  const token = h("b", { class: "q mono" }, tokenName(trace.queries.tokens[at.query]));
+  const token = tokenInRole(trace.queries.tokens, at.query, "q");
   nameOfPart(place, t("residual.gradients_title"), phrase(`residual.gradients_about_${over}`, { token }));
   const lines = runs.map((run) => ({
     name: t(run.residuals ? "residual.on" : "residual.off"),

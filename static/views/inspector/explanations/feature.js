@@ -6,7 +6,6 @@
 import { drawTermBars } from "../../../chart/bars/bars.js";
 import { identityOf, showsMeans } from "../../../model/description.js";
 import { headOf } from "../../../model/identities.js";
-import { tokenName } from "../../../model/labels.js";
 import { cellIn, headIn, indexOfMost, rowIn, sum } from "../../../model/matrix.js";
 import { featureOf, position } from "../../../model/selection.js";
 import { featureParts, featureTerms, sliceOf } from "../../../model/weight_arithmetic.js";
@@ -17,16 +16,7 @@ import { phrase, t } from "../../../ui/i18n.js";
 import { math, mi, mo, sup } from "../../../ui/mathml.js";
 import { reasonOf } from "../../query_key.js";
 import { drawCard, labelOf, nameIn, whereOf } from "../card.js";
-import {
-  at,
-  buildCardAndSteps,
-  drawKeyFigures,
-  drawSays,
-  drawSentence,
-  drawTitle,
-  tokenInRole,
-  value,
-} from "../parts.js";
+import { buildCardAndSteps, drawKeyFigures, drawSays, drawSentence, drawTitle, tokenInRole, value } from "../parts.js";
 
 /**
  * @import { HeadTrace } from "../../../data/model_trace.js"
@@ -44,8 +34,8 @@ const elementsOf = buildCardAndSteps(["key", "position", "mask", "exp", "weight"
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const about = aboutOf(trace, state);
-  const { query, key, tokens, terms, f } = about;
-  drawTitle(parts, "inspector.title", phrase("inspector.takes", { ...tokens(), i: at(query), j: at(key) }));
+  const { query, tokens, terms, f } = about;
+  drawTitle(parts, "inspector.title", phrase("inspector.takes", tokens()));
   drawSays(parts, saysOf(about));
   drawWeight(parts.steps, trace, about);
   drawMean(parts.steps.mean, trace, about, (feature) => actions.set({ cell: [query, feature] }));
@@ -82,7 +72,7 @@ function aboutOf(trace, state) {
     parts,
     keys,
     gated: identityOf(attention, "gate")?.of[0] ?? "q", // r, the receptance, in RWKV
-    tokens: () => ({ query: tokenInRole(queries.tokens[query], "q"), key: tokenInRole(keys.tokens[key], "k") }), // new elements for each place
+    tokens: () => ({ query: tokenInRole(queries.tokens, query, "q"), key: tokenInRole(keys.tokens, key, "k") }), // new elements for each place
   };
 }
 
@@ -95,7 +85,7 @@ function saysOf({ tokens, terms, f, shared, all, mean, keys, parts, query }) {
     return phrase("inspector.says_mean", { ...vars, mean: value(percent(mean)), most, q: value(percent(all[most])) });
   }
   const row = keys.tokens.map((_, j) => featureTerms(parts, query, j, f).weight);
-  const most = tokenInRole(keys.tokens[indexOfMost(row)], "k");
+  const most = tokenInRole(keys.tokens, indexOfMost(row), "k");
   return phrase(shared ? "inspector.says_takes" : "inspector.says_feature", {
     ...vars,
     most,
@@ -134,8 +124,7 @@ function drawWeight(steps, trace, { terms, f, shared, parts, query, key, keys, t
     terms: exps,
     chosen: key,
     label: t("inspector.exps_label", { n: nAllowed }),
-    words: (j) =>
-      t("inspector.exps_term", { key: `${tokenName(keys.tokens[j])} ${j}`, value: significant(exps[j], 4) }),
+    words: (j) => t("inspector.exps_term", { key: nameIn(keys.tokens, j), value: significant(exps[j], 4) }),
   });
   const own = ownOf(trace, f, shared);
   const check = own ? [checkOf(weight, cellIn(own, query, key))] : [];

@@ -136,7 +136,7 @@ function aboutOf(trace, state) {
   if (trace.written === null)
     return phrase("inspector.logit_class", { first: value(trace.model.special.first?.text ?? "[CLS]") });
   const row = rowOf(state, trace);
-  return phrase("inspector.logit_after", { token: tokenInRole(trace.written.tokens[row], "q"), i: at(row) });
+  return phrase("inspector.logit_after", { token: tokenInRole(trace.written.tokens, row, "q") });
 }
 
 /** Signed bars around a middle, the largest first. A head's bar opens the head. @param {HTMLElement} list @param {Term[]} named @param {Term[]} others @param {FetchedTrace} trace @param {Actions} actions */

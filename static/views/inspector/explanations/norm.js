@@ -11,7 +11,6 @@ import { phrase, t } from "../../../ui/i18n.js";
 import { firstSteps, openStep, walkSteps } from "../../computation/steps.js";
 import { inspectorState } from "../../view_states.js";
 import {
-  at,
   buildExplanation,
   drawKeyFigures,
   drawSays,
@@ -69,7 +68,7 @@ export function draw(root, trace, state, actions) {
   drawTitle(
     parts,
     isRms(norm) ? "inspector.title_rms" : "inspector.title_norm",
-    phrase("inspector.norm_of", { token: tokenInRole(trace.queries.tokens[query], "q"), i: at(query) }),
+    phrase("inspector.norm_of", { token: tokenInRole(trace.queries.tokens, query, "q") }),
   );
   const asked = state.cell?.[1] ?? Infinity;
   // Nothing is chosen: the dimension that the walk shows, or the largest of the input.
@@ -85,7 +84,7 @@ function drawInShort(parts, trace, state, norm, { x, out, d, query }) {
   const frozen = frozenIn(trace, norm, x, out);
   const { mean, deviation } = normalised(x, d, norm.eps, rms, frozen);
   const about = {
-    token: tokenInRole(queries.tokens[query], "q"),
+    token: tokenInRole(queries.tokens, query, "q"),
     d,
     x: value(significant(x[d])),
     value: value(significant(out[d])),

@@ -43,7 +43,7 @@ export function draw(root, trace, state) {
   const crossed = attention.roles[role].dims.endsWith("query key");
   const asked = feature ?? state.cell?.[1] ?? Infinity;
   const col = crossed ? key : asked < own.shape[1] ? asked : largest(rowIn(own, query));
-  const about = { role: value(role), token: tokenInRole(trace.queries.tokens[query], "q"), i: at(query), col: at(col) };
+  const about = { role: value(role), token: tokenInRole(trace.queries.tokens, query, "q"), col: at(col) };
   drawTitle(parts, "inspector.title_role", phrase("inspector.role_of", about));
   const element = identity && elementOf(identity, tensorOf, attention, { head: state.head, row: query, col });
   const number = value(significant(cellIn(own, query, col)));
@@ -51,7 +51,7 @@ export function draw(root, trace, state) {
     parts,
     phrase("inspector.says_role", {
       role: value(role),
-      token: tokenInRole(trace.queries.tokens[query], "q"),
+      token: tokenInRole(trace.queries.tokens, query, "q"),
       col,
       value: number,
     }),

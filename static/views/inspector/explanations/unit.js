@@ -8,7 +8,6 @@ import { h, perRoot, replace } from "../../../ui/dom.js";
 import { checkOf, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import {
-  at,
   buildExplanation,
   drawKeyFigures,
   drawSays,
@@ -55,8 +54,7 @@ export function draw(root, trace, state, actions) {
     "inspector.title_unit",
     phrase("inspector.unit_of", {
       unit: value(String(unit)),
-      token: tokenInRole(trace.queries.tokens[query], "q"),
-      i: at(query),
+      token: tokenInRole(trace.queries.tokens, query, "q"),
     }),
   );
   drawDrive(parts.steps, x, rowIn(trace.weight(weights.w1), unit), {
@@ -77,7 +75,7 @@ export function draw(root, trace, state, actions) {
   });
   const about = {
     unit: value(String(unit)),
-    token: tokenInRole(trace.queries.tokens[query], "q"),
+    token: tokenInRole(trace.queries.tokens, query, "q"),
     value: value(significant(post[unit])),
   };
   drawSays(parts, phrase(saysOf(activationOf(activation), post[unit]), about));

@@ -2,23 +2,14 @@
 
 import { drawTermBars } from "../../../chart/bars/bars.js";
 import { isOpenHeadOff } from "../../../model/edits.js";
-import { tokenName } from "../../../model/labels.js";
 import { headIn, largest, rowIn, sum } from "../../../model/matrix.js";
 import { attendingName } from "../../../model/written.js";
 import { h } from "../../../ui/dom.js";
 import { checkOf, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { chosenElement, termsOf, valued } from "../../av/sum.js";
-import {
-  at,
-  buildExplanation,
-  drawKeyFigures,
-  drawSays,
-  drawSentence,
-  drawTitle,
-  tokenInRole,
-  value,
-} from "../parts.js";
+import { nameIn } from "../card.js";
+import { buildExplanation, drawKeyFigures, drawSays, drawSentence, drawTitle, tokenInRole, value } from "../parts.js";
 
 /** @import { HeadDraw } from "../../view.js" */
 
@@ -35,7 +26,6 @@ export function draw(root, trace, state, actions) {
     "inspector.title_z",
     phrase("inspector.z_of", {
       query: value(attendingName(trace, query), "q"),
-      i: at(query),
       d: value(String(d)),
     }),
   );
@@ -45,8 +35,7 @@ export function draw(root, trace, state, actions) {
     label: t("inspector.z_label", { d, n: terms.length }),
     words: (j) =>
       t("inspector.z_term", {
-        key: tokenName(trace.keys.tokens[j]),
-        j,
+        key: nameIn(trace.keys.tokens, j),
         a: significant(weights[j]),
         v: signed(column[j], 3),
         value: signed(terms[j], 3),
@@ -55,7 +44,7 @@ export function draw(root, trace, state, actions) {
   });
   const total = sum(terms);
   const most = largest(terms);
-  const key = tokenInRole(trace.keys.tokens[most], "k");
+  const key = tokenInRole(trace.keys.tokens, most, "k");
   const vars = { query: value(attendingName(trace, query), "q"), d, value: value(significant(total)) };
   drawSays(parts, phrase("inspector.says_z", { ...vars, key, part: value(signed(terms[most], 3)) }));
   drawKeyFigures(parts, [
