@@ -43,21 +43,19 @@ function createDock(root, actions) {
   const buttons = createButtons(session, player);
   const problem = createProblem(player);
   const candidates = createCandidates(actions);
-  const settings = createSettings(actions);
-  const drawing = createDraw(session);
   const typed = createTyped(session, player, actions);
+  const settings = createSettings(actions, typed.node);
+  const drawing = createDraw(session);
   player.land = drawing.land;
   const drawers = ["generation", "cache"].map((id) => drawerButton(id, actions));
   const writing = [
     buttons.node,
-    typed.node,
     h("span", { class: "grow" }),
     drawing.node,
     settings.node,
     ...drawers.map(({ node }) => node),
   ];
   replace(root, writing[0], candidates.node, writing.slice(1), problem.node);
-  foldOnPhone(settings, typed.node);
   onChange(() => {
     buttons.draw();
     problem.draw();
@@ -81,22 +79,6 @@ function createDock(root, actions) {
   };
 }
 
-/** A phone has no room for typing: it goes into the menu of sampling. @param {ReturnType<typeof createSettings>} settings @param {HTMLElement} typed */
-function foldOnPhone({ node, panel }, typed) {
-  const phone = matchMedia("(max-width: 760px)");
-  const folded = h("div", { class: "folded" });
-  const place = () => {
-    if (!phone.matches) {
-      node.parentElement?.querySelector(".candidates")?.after(typed);
-      return folded.remove();
-    }
-    folded.append(typed);
-    panel.prepend(folded);
-  };
-  phone.addEventListener("change", place);
-  place();
-}
-
 /** @param {string} id @param {Actions} actions */
 function drawerButton(id, actions) {
   const click = () => actions.set({ drawer: actions.get().drawer === id ? null : id });
@@ -115,8 +97,8 @@ function drawerButton(id, actions) {
   return { node, draw: (/** @type {State} */ { drawer }) => update(node, { "aria-pressed": drawer === id }) };
 }
 
-/** A button that says how the next token is chosen; behind it greedy or drawn, and the settings of drawing. @param {Actions} actions */
-function createSettings(actions) {
+/** A button that says how the next token is chosen; behind it greedy or drawn, a field for what is typed in its place, and the settings of drawing. @param {Actions} actions @param {HTMLElement} typed */
+function createSettings(actions, typed) {
   const [sampling, reach] = [createSampling(actions), createReach(actions)];
   const word = h("span", { class: "word" });
   const button = h(
@@ -131,13 +113,12 @@ function createSettings(actions) {
   );
   const shown = h("div", { class: "shows" }, h("span", { class: "name" }, t("dock.shows")), shows.box);
   const how = segment(t("dock.how"), /** @type {const} */ (["greedy", "drawn"]), "dock", (name) => t(`dock.${name}`));
-  const panel = h("div", { class: "ctl sampling-panel" }, how.box, sampling.nodes, reach.nodes, shown);
+  const panel = h("div", { class: "ctl sampling-panel" }, how.box, typed, sampling.nodes, reach.nodes, shown);
   const node = h("div", { class: "sampling" }, button, panel);
   createPopover(node, /** @type {HTMLButtonElement} */ (button), panel, () => {});
   let warm = DEFAULTS.temperature; // what drawing returns to
   return {
     node,
-    panel,
     /** @param {State} state */
     draw(state) {
       if (state.temperature > 0) warm = state.temperature;

@@ -548,6 +548,7 @@ def test_typed_text_is_written_token_by_token_where_a_word_is_chosen(
     page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
 ) -> None:
     show(page, text)
+    open_sampling(page)
     field = page.get_by_test_id("type-token")
     field.fill("purple elephant.")
     field.press("Enter")
@@ -558,6 +559,7 @@ def test_typed_text_is_written_token_by_token_where_a_word_is_chosen(
     expect(field).to_have_value("")
     page.get_by_test_id("token").nth(4).click()
     settled(page)
+    open_sampling(page)
     field.fill("lake")
     field.press("Enter")
     lake = checkpoint.tokenizer.encode(" lake")

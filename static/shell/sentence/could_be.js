@@ -33,8 +33,9 @@ export function createCard(root, leave) {
     if (!of) return;
     const { left, bottom } = of.getBoundingClientRect();
     const room = document.documentElement.clientWidth - node.offsetWidth - 8;
-    const dock = root.closest(".page")?.querySelector(".dock")?.getBoundingClientRect(); // it stays in sight
-    const top = Math.max(bottom + 6, (dock?.bottom ?? 0) + 4);
+    // The dock and the sentence stay in sight.
+    const rows = root.closest(".page")?.querySelectorAll(".dock, .say") ?? [];
+    const top = Math.max(bottom + 6, ...[...rows].map((row) => row.getBoundingClientRect().bottom + 4));
     Object.assign(node.style, { left: `${Math.max(8, Math.min(left, room))}px`, top: `${top}px` });
   };
   /** @param {KeyboardEvent} event */

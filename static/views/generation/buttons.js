@@ -124,25 +124,26 @@ export function createTyped(session, player, actions) {
     player.type(text);
   };
   const attrs = {
-    class: "typed",
+    class: "texts",
     type: "text",
     maxLength: 100,
     spellcheck: false,
     autocomplete: "off",
     enterkeyhint: "send",
   };
-  const named = { placeholder: t("dock.type"), "aria-label": t("dock.type_about"), title: t("dock.type_about") };
   const keydown = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Enter" && !event.isComposing) enter();
   };
-  const input = h("input", { ...attrs, ...named, dataset: { testid: "type-token" }, on: { keydown } });
+  const input = h("input", { ...attrs, placeholder: "… ↵", dataset: { testid: "type-token" }, on: { keydown } });
+  const name = h("span", { class: "name" }, t("dock.type"));
+  const node = h("label", { title: t("dock.type_about") }, name, input);
   /** @param {ModelTrace} trace @param {State} state */
   const draw = (trace, state) => {
     now = { trace, state };
-    input.hidden = trace.file !== null;
+    node.hidden = trace.file !== null;
     input.readOnly = rowOf(state, trace) + 1 >= trace.model.max_seq_len;
   };
-  return { node: input, draw };
+  return { node, draw };
 }
 
 /** An error; the path is unchanged. @param {Player} player */
