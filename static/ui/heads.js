@@ -86,12 +86,6 @@ export function headWords(model, head) {
   return joined([attentionWords(model, head.attention), t(`heads.cell${of}`, vars)], t("compare.comma"));
 }
 
-/** "head 4·7", in a sentence; of a model with several attentions, or without heads, as `headWords`. @param {any} model @param {Head} head */
-export const headBrief = (model, head) =>
-  attentionsOf(model).length > 1 || columnOf(model, head).of
-    ? headWords(model, head)
-    : t("edits.in_head", { layer: head.layer, head: head.head });
-
 /** "cross-attention", in a sentence, or null if there is only one. @param {any} model @param {string|null} [id] */
 export function attentionWords(model, id = null) {
   const name = attentionName(model, id);

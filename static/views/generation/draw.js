@@ -73,14 +73,19 @@ function createPanel(root, actions) {
 
 /**
  * @typedef {{tree: {node: HTMLElement}, tools: {node: HTMLElement, hint: HTMLElement, more: HTMLElement[]}, cross: {node: HTMLElement},
- *   drawn: {node: HTMLElement}, two: {node: HTMLElement}, beams: {node: HTMLElement}, count: HTMLElement, notes: HTMLElement}} Layout
+ *   drawn: {node: HTMLElement, looks: HTMLElement}, two: {node: HTMLElement}, beams: {node: HTMLElement}, count: HTMLElement, notes: HTMLElement}} Layout
  */
 
 /** @param {Layout} parts */
 function layout({ tree, tools, cross, drawn, two, beams, count, notes }) {
   const head = h("div", { class: "written-head" }, h("h2", null, t("tree.title")), tools.hint, tools.node);
-  const more = buildFold("writing", t("tree.more"), tools.more, two.node, beams.node);
-  return [head, tree.node, notes, cross.node, drawn.node, h("div", { class: "tree-foot" }, count, more)];
+  const named = h("span", { title: t("tree.more_about") }, t("tree.more"));
+  const more = buildFold("writing", named, tools.more, two.node, beams.node);
+  more.addEventListener("toggle", () => {
+    const sheet = more.closest(".drawers");
+    if (more.open && sheet) sheet.scrollTop = sheet.scrollHeight; // what opens is below a low sheet's edge
+  });
+  return [head, tree.node, notes, cross.node, drawn.node, h("div", { class: "tree-foot" }, more, drawn.looks, count)];
 }
 
 /** "4 written. Play stops after 12.". @param {Path} path @param {Player} player */

@@ -6,7 +6,7 @@ import { inside } from "../../model/sides.js";
 import { followsQuery, queryAt } from "../../model/written.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";
 import { briefPercent, number, percent } from "../../ui/format.js";
-import { headBrief, headWords } from "../../ui/heads.js";
+import { headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
 import { partsOf, sharesLine, wordsWidth } from "./draw_bar.js";
@@ -27,10 +27,11 @@ export function createDrawn(session) {
   const how = h("p", { class: "how", role: "status", dataset: { testid: "gen-drawn" } });
   const line = h("div", { class: "shares", "aria-hidden": true, title: t("generation.shares_about") });
   const looks = h("p", { class: "dim looks-said", dataset: { testid: "gen-looks" } });
-  const node = h("div", { class: "drawn" }, how, line, looks);
+  const node = h("div", { class: "drawn" }, how, line);
 
   return {
     node,
+    looks,
     /** @param {ModelTrace|null} trace @param {State} state */
     draw(trace, state) {
       const path = session.path();
@@ -80,7 +81,7 @@ function placeOf(trace, { layer, head }, { ids }, query) {
   const from = (written.real.start + query) * detail.overview.shape[1];
   const row = detail.overview.data.subarray(from + start, from + end);
   const key = row.reduce((best, value, i) => (value > row[best] ? i : best), 0);
-  const of = headBrief(trace.model, { attention: detail.attention, layer, head });
+  const of = headWords(trace.model, { attention: detail.attention, layer, head });
   return { of, key, token: keys.tokens[start + key], weight: row[key] };
 }
 

@@ -12,7 +12,7 @@ import { patchBetween, runOf } from "../../state/run.js";
 import { nodeAt } from "../../state/text_tree.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { briefPercent, number } from "../../ui/format.js";
-import { headBrief } from "../../ui/heads.js";
+import { headWords } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { writerOf } from "./player.js";
 import { editWords } from "./tree_picture.js";
@@ -64,7 +64,7 @@ export function draw(root, trace, state, actions) {
   sayApart(parts.apart, a, b);
   parts.attention.hidden = !open || !a.row || !b.row;
   if (open && !parts.attention.hidden) {
-    replace(parts.where, t("pair.looks"), " ", h("span", { class: "dim" }, headBrief(trace.model, open)));
+    replace(parts.where, t("pair.looks"), " ", h("span", { class: "dim" }, headWords(trace.model, open)));
     replace(parts.looks, lookRows(a, b, common));
   }
   replace(parts.tools, toolsOf(trace, state, actions, two));

@@ -50,7 +50,7 @@ export function pictureOf(drawn) {
   const columns = Math.max(...all.map(({ column }) => column));
   picture.ends = columnEnds(all, (one) => roomOf(picture, one), columnWidth(columns, picture, root + after));
   picture.width = picture.ends[picture.ends.length - 1] + after;
-  picture.height = ((1 + Math.max(...all.map(({ row }) => row))) * picture.row + 8) * zoom;
+  picture.height = (1 + Math.max(...all.map(({ row }) => row))) * picture.row * zoom;
   return picture;
 }
 

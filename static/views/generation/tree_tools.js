@@ -80,7 +80,7 @@ export function createTreeTools(session, actions, zooms, { ways, restart }) {
       setText(hint, tree.pair.length === 1 ? t("tree.pick_other") : "");
       hint.hidden = tree.pair.length !== 1;
       for (const each of [field, prune, fold, undo, ...zooms]) each.hidden = one === null;
-      pick.hidden = one === null || (tree.pair.length === 0 && !hasOther());
+      pick.hidden = one === null || tree.pair.length === 2 || (tree.pair.length === 0 && !hasOther());
       file.save.hidden = one === null;
       undo.hidden = tree.past.length === 0;
       if (!one) return;
