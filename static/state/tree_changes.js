@@ -28,11 +28,14 @@ export const renamed = (tree, at, name) =>
 /** @param {TextTree} tree @param {number} at @param {boolean} folds @returns {TextTree} */
 export const folded = (tree, at, folds) => changedNode(tree, at, { folded: folds || undefined });
 
+/** Of the chosen nodes, those that begin as this one does: another sentence has a choice that is not shown here. @param {TextTree} tree @param {number} at */
+export const pairOf = (tree, at) => tree.pair.filter((one) => wayTo(tree, one)[0] === wayTo(tree, at)[0]);
+
 /** With this node among the two that are compared, or without it if it was; a third takes the place of the second. @param {TextTree} tree @param {number} at @returns {TextTree} */
-export const picked = (tree, at) => ({
-  ...tree,
-  pair: tree.pair.includes(at) ? tree.pair.filter((one) => one !== at) : [...tree.pair.slice(0, 1), at],
-});
+export function picked(tree, at) {
+  const pair = pairOf(tree, at);
+  return { ...tree, pair: pair.includes(at) ? pair.filter((one) => one !== at) : [...pair.slice(0, 1), at] };
+}
 
 /**
  * The tree with texts that are not shown: each as it is written, after `from`. What they add is undone at once.

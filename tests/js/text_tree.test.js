@@ -18,7 +18,7 @@ import {
   visited,
   wayTo,
 } from "../../static/state/text_tree.js";
-import { grownBy, picked, pruned, renamed, undone } from "../../static/state/tree_changes.js";
+import { grownBy, pairOf, picked, pruned, renamed, undone } from "../../static/state/tree_changes.js";
 
 /** @import { Told, TextTree } from "../../static/state/text_tree.js" */
 
@@ -169,6 +169,13 @@ test("two nodes are chosen; a third takes the place of the second, and what is p
   assert.deepEqual(chosen.pair, [1, 3]);
   assert.deepEqual(picked(chosen, 1).pair, [3]);
   assert.deepEqual(pruned(chosen, 3).pair, [1]);
+});
+
+test("a text that was chosen in another sentence is not the first of two here", () => {
+  const other = visited(picked(TWO, 1), { model: "gpt", text: "Mom" }, { ids: [20, 21], nPrompt: 2 }, () => drawn(21));
+  assert.deepEqual(pairOf(other.tree, other.at), []);
+  assert.deepEqual(picked(other.tree, other.at).pair, [other.at]);
+  assert.deepEqual(pairOf(other.tree, 0), [1]);
 });
 
 test("a link replays the tree: the same texts, tokens, draws and names", () => {

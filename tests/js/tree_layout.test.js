@@ -4,7 +4,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NO_TREE, visited, wayTo } from "../../static/state/text_tree.js";
 import { folded } from "../../static/state/tree_changes.js";
-import { branchEnd, columnEnds, forkOf, neighbour, placedFrom } from "../../static/views/generation/tree_layout.js";
+import {
+  branchEnd,
+  columnEnds,
+  columnWidth,
+  forkOf,
+  neighbour,
+  placedFrom,
+} from "../../static/views/generation/tree_layout.js";
 
 const RUN = { model: "gpt", text: "Tom" };
 const EDITED = { ...RUN, interventions: [{ kind: "ablate", where: { layer: 5, role: "z", head: 5 } }] };
@@ -122,4 +129,14 @@ test("a column is as wide as its widest label", () => {
   const all = placedFrom(TREE, [0]);
   const width = (/** @type {{at: number}} */ { at }) => (TREE.nodes[at]?.ids[0] === 4 ? 90 : 30);
   assert.deepEqual(columnEnds(all, width, 50), [30, 80, 170, 220]);
+});
+
+test("columns share the pane in steps, between what a word needs and what is easy to follow", () => {
+  assert.equal(columnWidth(1, 900, 1), 118);
+  assert.equal(columnWidth(7, 630, 1), 70); // as if they were nine
+  assert.equal(columnWidth(9, 630, 1), 70);
+  assert.equal(columnWidth(10, 630, 1), 52.5);
+  assert.equal(columnWidth(40, 630, 1), 48); // the rest is scrolled to
+  assert.equal(columnWidth(40, 630, 2), 96);
+  assert.equal(columnWidth(3, 0, 1), 48); // its drawer is closed
 });

@@ -6,6 +6,7 @@
 import { typeScale } from "../../chart/theme.js";
 import { tokenName } from "../../model/labels.js";
 import { nodeAt, textAt, wayTo } from "../../state/text_tree.js";
+import { pairOf } from "../../state/tree_changes.js";
 import { h, keepingFocus, replace, svg, update } from "../../ui/dom.js";
 import { briefPercent, number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -251,8 +252,9 @@ function marksOf(picture, one) {
 
 /** Chooses a text to be compared, the first as A and the second as B. @param {Picture} picture @param {Placed} one */
 function pickMark({ session, tree }, { at }) {
-  const chosen = tree.pair.indexOf(at);
-  const second = chosen < 0 && tree.pair.length === 1;
+  const pair = pairOf(tree, at);
+  const chosen = pair.indexOf(at);
+  const second = chosen < 0 && pair.length === 1;
   const about = t(chosen >= 0 ? "tree.unpick" : second ? "tree.pick_second" : "tree.pick_about");
   const attrs = {
     class: `pick ${["a", "b"][chosen] ?? (second ? "other" : "")}`,

@@ -46,6 +46,17 @@ export function placedFrom(tree, way) {
   return all;
 }
 
+/** A column at zoom 1, in pixels: at least and at most. */
+const [NARROW, WIDE] = [48, 118];
+/** For so many columns there is room at a time, so that not every token that is written moves all others. */
+const FITS = [6, 9, 12, 16];
+
+/** How wide a column is at least, where so many have this room. @param {number} columns @param {number} room  in pixels @param {number} zoom */
+export function columnWidth(columns, room, zoom) {
+  const fits = FITS.find((most) => columns <= most) ?? columns;
+  return zoom * Math.min(WIDE, Math.max(NARROW, room / fits / zoom));
+}
+
 /**
  * Where each column ends, in pixels: as wide as its widest label.
  * @param {Placed[]} all @param {(one: Placed) => number} widthOf @param {number} least

@@ -7,7 +7,7 @@ import { nodeAt, wayTo } from "../../state/text_tree.js";
 import { plainText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { groupWords } from "../edits.js";
-import { columnEnds, placedFrom } from "./tree_layout.js";
+import { columnEnds, columnWidth, placedFrom } from "./tree_layout.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -18,8 +18,6 @@ import { columnEnds, placedFrom } from "./tree_layout.js";
 
 /** Pixels at zoom 1: a row, one in a lesson, from its top to the edge, the bend of a fork, room around a label, after the last column a mark, and a name. */
 export const SIZE = { row: 50, short: 33, line: 24, bend: 22, around: 16, mark: 44, name: 110 };
-/** A column, in pixels at zoom 1: at least, at most, and for so many tokens at once that Write does not move all of them. */
-const [NARROW, WIDE, FITS] = [48, 118, [6, 9, 12, 16]];
 /** How many tokens of the prompt stand before the tree. */
 const TAIL = 2;
 
@@ -48,16 +46,14 @@ export function pictureOf(drawn) {
   const root = roomOf(picture, all[0]);
   const after = (SIZE.mark + (all.some(({ at }) => nodeAt(tree, at).name) ? SIZE.name : 0)) * zoom;
   const columns = Math.max(...all.map(({ column }) => column));
-  picture.ends = columnEnds(all, (one) => roomOf(picture, one), columnWidth(columns, picture, root + after));
+  picture.ends = columnEnds(
+    all,
+    (one) => roomOf(picture, one),
+    columnWidth(columns, picture.room - root - after, zoom),
+  );
   picture.width = picture.ends[picture.ends.length - 1] + after;
   picture.height = (1 + Math.max(...all.map(({ row }) => row))) * picture.row * zoom;
   return picture;
-}
-
-/** As wide as the pane allows, in steps. @param {number} columns @param {Drawn} drawn @param {number} taken  of the pane by the rest */
-function columnWidth(columns, { room, zoom }, taken) {
-  const fits = FITS.find((most) => columns <= most) ?? columns;
-  return Math.min(WIDE * zoom, Math.max(NARROW * zoom, (room - taken) / fits));
 }
 
 /** @param {Picture} picture @param {number} at  of the beginning, the end of its text */

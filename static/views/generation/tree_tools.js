@@ -5,6 +5,7 @@
 
 import { treeIn } from "../../state/page_fields.js";
 import { compact, nodeAt, wayTo } from "../../state/text_tree.js";
+import { pairOf } from "../../state/tree_changes.js";
 import { h, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { saveText } from "../../ui/save.js";
@@ -48,10 +49,12 @@ export function createTreeTools(session, actions, zooms, { ways, restart }) {
     dataset: { testid: "tree-name" },
     on: { change: rename },
   });
+  /** The chosen texts of this sentence. */
+  const pair = () => (session.here() < 0 ? [] : pairOf(session.tree(), session.here()));
   /** Whether the other text is known without being chosen. */
-  const hasOther = () => session.tree().pair.length !== 1 && session.fork() !== null;
+  const hasOther = () => pair().length !== 1 && session.fork() !== null;
   const pick = button("pick", () => {
-    const isChosen = session.tree().pair.includes(session.here());
+    const isChosen = pair().includes(session.here());
     if (!isChosen && hasOther()) session.compareFork();
     else session.pick(session.here());
   });
@@ -77,15 +80,16 @@ export function createTreeTools(session, actions, zooms, { ways, restart }) {
       const tree = session.tree();
       const at = session.here();
       const one = at < 0 ? null : nodeAt(tree, at);
-      setText(hint, tree.pair.length === 1 ? t("tree.pick_other") : "");
-      hint.hidden = tree.pair.length !== 1;
+      const chosen = pair();
+      setText(hint, chosen.length === 1 ? t("tree.pick_other") : "");
+      hint.hidden = chosen.length !== 1;
       for (const each of [field, prune, fold, undo, ...zooms]) each.hidden = one === null;
-      pick.hidden = one === null || tree.pair.length === 2 || (tree.pair.length === 0 && !hasOther());
+      pick.hidden = one === null || chosen.length === 2 || (chosen.length === 0 && !hasOther());
       file.save.hidden = one === null;
       undo.hidden = tree.past.length === 0;
       if (!one) return;
-      const chosen = tree.pair.includes(at);
-      update(pick, { "aria-pressed": chosen, title: t(pickAbout(chosen)) });
+      const isChosen = chosen.includes(at);
+      update(pick, { "aria-pressed": isChosen, title: t(pickAbout(isChosen)) });
       if (document.activeElement !== field) field.value = nodeAt(tree, end()).name ?? "";
       update(prune, { "aria-disabled": one.up < 0 ? "true" : null });
       setText(fold, t(one.folded ? "tree.open" : "tree.fold"));
