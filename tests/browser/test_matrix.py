@@ -747,6 +747,12 @@ def test_a_finger_chooses_among_the_keys_of_a_row(
     assert cells
     assert tools
     assert tools["y"] >= cells["y"] + cells["height"], "nothing is between the steps and the matrix"
+    card, ways = (page.locator(one).bounding_box() for one in (".arithmetic", "[data-station=attention] .says-row"))
+    assert card
+    assert ways
+    assert cells["y"] + cells["height"] < card["y"] < cells["y"] + cells["height"] + 200 < ways["y"], (
+        "first its arithmetic"
+    )
 
 
 @pytest.mark.fresh
