@@ -10,10 +10,10 @@ import { cellIn, headIn, indexOfMost, rowIn, sum } from "../../../model/matrix.j
 import { featureOf, position } from "../../../model/selection.js";
 import { featureParts, featureTerms, sliceOf } from "../../../model/weight_arithmetic.js";
 import { queryName } from "../../../model/written.js";
-import { replace } from "../../../ui/dom.js";
+import { h, replace } from "../../../ui/dom.js";
 import { checkMark, checkOf, number, percent, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { math, mi, mo, sup } from "../../../ui/mathml.js";
+import { math, mi, mo } from "../../../ui/mathml.js";
 import { reasonOf } from "../../query_key.js";
 import { drawCard, labelOf, nameIn, whereOf } from "../card.js";
 import { buildCardAndSteps, drawKeyFigures, drawSays, drawSentence, drawTitle, tokenInRole, value } from "../parts.js";
@@ -220,7 +220,7 @@ function drawFeatureCard(root, trace, state, about, { gate, v, part }) {
       words: reasons ? reasonOf(reasons) : t("card.allowed"),
       output: reasons ? "−∞" : "+ 0",
     },
-    { name: "exp", label: math(sup(mi("e"), mi("s")), mo("÷"), mi("Σ")), bars, output: ratio },
+    { name: "exp", label: ["e", h("sup", null, "s"), " ÷ Σ"], bars, output: ratio },
     { name: "weight", label: t("card.weight"), share: weight, output: [significant(weight), checked] },
     all.length > 0 && {
       name: "mean",
