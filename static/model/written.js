@@ -3,7 +3,7 @@
 import { nodeAt, textAt } from "../state/text_tree.js";
 import { offsetOf } from "./compare/runs.js";
 import { attentionOf, writesTarget } from "./description.js";
-import { isContent, namesOf, nameText, tokenLabel, tokenName } from "./labels.js";
+import { isContent, namesOf, nameText, tokenLabel } from "./labels.js";
 import { indexOfMost, sum } from "./matrix.js";
 import { memo } from "./memo.js";
 import { inside } from "./sides.js";
@@ -112,12 +112,6 @@ export function queryName({ attention, queries: { tokens } }, row) {
   const name = namesOf(tokens)[tokenOfRow(row, standsForWritten(attention))];
   return name ? nameText(name) : COMES;
 }
-
-/**
- * The same where a token is named without its number. @param {Pick<ModelTrace, "attention"|"queries">} trace @param {number} row
- */
-export const attendingName = (trace, row) =>
-  standsForWritten(trace.attention) ? queryName(trace, row) : tokenName(trace.queries.tokens[row]);
 
 /** The labels of a matrix's rows; in a cross-attention with what they write: "START ⇒ 駅". The same array for the same tokens. @type {(tokens: Token[], writes: boolean) => string[]} */
 const labelsOfRows = memo((tokens, writes) => {

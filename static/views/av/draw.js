@@ -5,7 +5,7 @@ import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { isOpenHeadOff } from "../../model/edits.js";
 import { headIn, lengthOf, rowIn } from "../../model/matrix.js";
-import { attendingName, rowLabels } from "../../model/written.js";
+import { queryName, rowLabels } from "../../model/written.js";
 import { segment } from "../../ui/controls.js";
 import { h, perRoot } from "../../ui/dom.js";
 import { cellWeight, number, significant } from "../../ui/format.js";
@@ -63,7 +63,7 @@ export function draw(root, trace, state, actions) {
   drawZ(parts.z, trace, state, z, at, choose);
   const detail = valued(trace, at.query);
   drawV(parts.v, { ...trace, detail }, state, at, values === "weighted", choose);
-  drawElementSum(parts.sum, { detail }, z, at, isOpenHeadOff(state, trace));
+  drawElementSum(parts.sum, { ...trace, detail }, z, at, isOpenHeadOff(state, trace));
   drawShares(parts.shares, { ...trace, detail }, z, at, (key) => choose({ key }));
 }
 
@@ -164,7 +164,7 @@ function drawV(place, trace, state, { query, key, dimension, beside, once }, tim
   const values = times ? weighted(v, weights) : v;
   const scale = signedScale(values.data, "v");
   const [labels, cols] = [labelsOf(trace.keys.tokens), v.shape[1]];
-  const token = h("b", { class: "q mono" }, attendingName(trace, query));
+  const token = h("b", { class: "q", translate: "no" }, queryName(trace, query));
   const forbidden = reasons.some(Boolean) && t("matrix.hatched");
   const legend = scaleLegend(scale, { number: (value) => number(value, 2), forbidden });
   nameOfPart(place, phrase(titleOf(times, trace.attention), { token }), legend);

@@ -1,15 +1,14 @@
 /** One element of z as a sum in words, and how much each key contributes to the row. */
 
+import { namesOf, nameText } from "../../model/labels.js";
 import { columnIn, largest, lengthOf, products, rowIn, sum } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { knowsScores, scoringOf, valuesFor } from "../../model/weight_arithmetic.js";
-import { attendingName } from "../../model/written.js";
+import { queryName } from "../../model/written.js";
 import { h, replace } from "../../ui/dom.js";
 import { checkOf, number, percent, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { tokenText } from "../../ui/token_text.js";
 import { drawBarList, nameOfPart } from "../parts.js";
-import { labelsOf } from "../query_key.js";
 
 /**
  * @import { Detail, Floats, HeadTrace, ModelTrace } from "../../data/model_trace.js"
@@ -76,15 +75,17 @@ const [TERMS, KEYS] = [3, 10];
 
 /**
  * z_id = Σ_j a_ij v_jd, with its largest terms.
- * @param {HTMLElement} root @param {{detail: Detail}} trace @param {Matrix} z @param {{query: number, dimension: number}} at
+ * @param {HTMLElement} root @param {HeadTrace} trace @param {Matrix} z @param {{query: number, dimension: number}} at
  * @param {boolean} isOff  whether the head is off: then the model's z is 0, whatever the sum
  */
-export function drawElementSum(root, { detail }, z, { query, dimension }, isOff) {
-  const { weights, column, terms } = termsOf(detail, query, dimension);
+export function drawElementSum(root, trace, z, { query, dimension }, isOff) {
+  const { weights, column, terms } = termsOf(trace.detail, query, dimension);
   const order = [...terms.keys()].filter((j) => terms[j] !== 0).sort((a, b) => Math.abs(terms[b]) - Math.abs(terms[a]));
   const total = sum(terms);
   const rest = order.slice(TERMS);
-  const written = order.slice(0, TERMS).flatMap((j, i) => [i > 0 && " + ", termOf(weights[j], column[j], j)]);
+  const written = order
+    .slice(0, TERMS)
+    .flatMap((j, i) => [i > 0 && " + ", termOf(weights[j], column[j], nameText(namesOf(trace.keys.tokens)[j]))]);
   const more = rest.length > 0 && [
     " + ",
     h(
@@ -93,7 +94,7 @@ export function drawElementSum(root, { detail }, z, { query, dimension }, isOff)
       t("av.more_terms", { n: rest.length, value: significant(sum(rest.map((j) => terms[j])), 3) }),
     ),
   ];
-  const name = [h("i", null, "z"), h("sub", null, `${query}, ${dimension}`)];
+  const name = [h("i", null, "z"), h("sub", null, `${queryName(trace, query)}, ${dimension}`)];
   const value = h("b", null, significant(total, 5));
   replace(
     root,
@@ -103,12 +104,12 @@ export function drawElementSum(root, { detail }, z, { query, dimension }, isOff)
   );
 }
 
-/** @param {number} weight @param {number} value @param {number} j */
-function termOf(weight, value, j) {
+/** @param {number} weight @param {number} value @param {string} key */
+function termOf(weight, value, key) {
   const signed = value < 0 ? `(${number(value, 3)})` : number(value, 3);
   return h(
     "span",
-    { class: "term", title: t("av.term", { j }) },
+    { class: "term", title: t("av.term", { key }) },
     significant(weight, 3),
     "·",
     h("span", { class: "v" }, signed),
@@ -124,17 +125,16 @@ export function drawShares(place, trace, z, { query, key }, onChoose) {
   const { v, pattern } = trace.detail;
   const all = keyShares(v, rowIn(pattern, query));
   const total = all.reduce((sum, { moved }) => sum + moved, 0);
-  const labels = labelsOf(keys.tokens);
-  const token = h("b", { class: "q mono" }, attendingName(trace, query));
+  const names = namesOf(keys.tokens);
+  const token = h("b", { class: "q", translate: "no" }, queryName(trace, query));
   nameOfPart(place, phrase("av.shares_title", { token }), t(all.length ? "av.shares_about" : "av.shares_none"));
   const bars = all.slice(0, KEYS).map((one) => ({
     id: String(one.key),
-    name: [tokenText(keys.tokens[one.key]), h("small", { class: "dim" }, ` ${one.key}`)],
+    name: nameText(names[one.key]),
     share: one.moved / all[0].moved,
     value: percent(one.moved / total),
     words: t("av.share", {
-      key: labels[one.key],
-      j: one.key,
+      key: nameText(names[one.key]),
       a: significant(one.weight),
       length: significant(one.length),
       moved: significant(one.moved),

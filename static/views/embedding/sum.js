@@ -202,7 +202,7 @@ const noPositions = (model) =>
  */
 function drawPart({ name, title: head, size, legend, matrix }, tensor, scale, trace, at, actions) {
   const [n, dModel] = tensor.shape;
-  const tokens = labelsOf(trace.queries.tokens);
+  const names = namesIn(trace.queries.tokens);
   const count = Math.min(at.size, dModel - at.from);
   const value = (/** @type {number} */ row, /** @type {number} */ col) =>
     significant(tensor.data[row * dModel + at.from + col], 5);
@@ -219,8 +219,8 @@ function drawPart({ name, title: head, size, legend, matrix }, tensor, scale, tr
     shape: [n, count],
     forbidden: null,
     rows: {
-      labels: tokens,
-      names: namesIn(trace.queries.tokens),
+      labels: labelsOf(trace.queries.tokens),
+      names,
       title: "",
       role: "q",
       hidden: at.beside && name !== "embedding" && name !== "x",
@@ -236,9 +236,9 @@ function drawPart({ name, title: head, size, legend, matrix }, tensor, scale, tr
     tall: name !== "x",
     bare: name !== "x",
     cellText: (one) => number(one, 1),
-    hover: (row, col) => [`${title}, ${tokens[row]} ${row} [${at.from + col}] = ${value(row, col)}`],
+    hover: (row, col) => [`${title}, ${names[row]} [${at.from + col}] = ${value(row, col)}`],
     describe: (row, col) => [
-      t("embedding.cell", { name: title, token: tokens[row], i: row, d: at.from + col, value: value(row, col) }),
+      t("embedding.cell", { name: title, token: names[row], d: at.from + col, value: value(row, col) }),
     ],
     chosen: { row: at.row, col: at.col - at.from, span: "row", role: "q" },
     onChoose: (row, col) => actions.set({ query: row, cell: [row, at.from + col] }),

@@ -3,7 +3,7 @@
 import { drawTermBars } from "../../../chart/bars/bars.js";
 import { isOpenHeadOff } from "../../../model/edits.js";
 import { headIn, largest, rowIn, sum } from "../../../model/matrix.js";
-import { attendingName } from "../../../model/written.js";
+import { queryName } from "../../../model/written.js";
 import { h } from "../../../ui/dom.js";
 import { checkOf, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
@@ -25,7 +25,7 @@ export function draw(root, trace, state, actions) {
     parts,
     "inspector.title_z",
     phrase("inspector.z_of", {
-      query: value(attendingName(trace, query), "q"),
+      query: value(queryName(trace, query), "q"),
       d: value(String(d)),
     }),
   );
@@ -45,7 +45,7 @@ export function draw(root, trace, state, actions) {
   const total = sum(terms);
   const most = largest(terms);
   const key = tokenInRole(trace.keys.tokens, most, "k");
-  const vars = { query: value(attendingName(trace, query), "q"), d, value: value(significant(total)) };
+  const vars = { query: value(queryName(trace, query), "q"), d, value: value(significant(total)) };
   drawSays(parts, phrase("inspector.says_z", { ...vars, key, part: value(signed(terms[most], 3)) }));
   drawKeyFigures(parts, [
     [t("inspector.figure_z", { d }), significant(total)],
