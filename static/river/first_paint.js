@@ -61,7 +61,6 @@ export function keepFirstPaint(
   said.replaceChildren(says);
   if (tokens) {
     tokens.ariaHidden = "true";
-    tokens.style.justifyContent = "flex-end"; // as in the outlines: the chosen one is in sight
     sentence.strip.replaceChildren(tokens);
   }
   said.style.minHeight = `${height}px`; // the rest of its sentence is still to be measured

@@ -29,7 +29,9 @@ function toolsOf(state, model) {
   return [
     examples,
     ...drawers.flatMap(({ id, frame, tools }) =>
-      tools ? tools(model).map((tool) => toolOf(tool)) : [opens(id, frame.title ?? "", model)],
+      tools
+        ? tools(model).map((tool) => toolOf(tool))
+        : [opens(id, frame.tool === "phone" ? `dock.${id}` : (frame.title ?? ""), model)],
     ),
     ...views.map(({ id }) => ({
       id,

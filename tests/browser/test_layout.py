@@ -217,7 +217,7 @@ def test_on_a_phone_one_arrives_with_the_sentence_and_the_picture_in_sight(open_
     expect(page.get_by_test_id("river-says")).to_contain_text(re.compile(r"red₂ → car falls from 40\s% to "))
     now = page.evaluate(WHERE)
     assert now["covered"] <= 160
-    assert now["covered"] <= now["say"] <= now["covered"] + 8
+    assert now["covered"] <= now["path"] < now["say"] <= now["covered"] + 60
     page.get_by_test_id("compare-difference").tap()
     page.locator(".pair").wait_for()
     drawn(page)
@@ -229,7 +229,7 @@ def test_on_a_phone_one_arrives_with_the_sentence_and_the_picture_in_sight(open_
     page.get_by_test_id("station-list").select_option("attention")
     drawn(page)
     now = page.evaluate(WHERE)
-    assert now["covered"] <= now["say"] <= now["covered"] + 8
+    assert now["covered"] <= now["path"] < now["say"] <= now["covered"] + 60
     assert now["sheet"] <= 480
     page.evaluate("scrollTo(0, 600)")
     page.get_by_test_id("crumb-model").evaluate("(crumb) => crumb.click()")
@@ -241,6 +241,7 @@ WHERE = """() => {
   const of = (name) => top(`[data-testid=${name}-about]`);
   return {
     covered: document.querySelector('.dock').getBoundingClientRect().bottom,
+    path: top('.path'),
     say: top('.say'),
     sheet: top('.sheet'),
     change: top('[data-testid=row-change]'),
@@ -249,6 +250,24 @@ WHERE = """() => {
     difference: of('difference'),
   };
 }"""
+
+
+def test_on_a_phone_a_switch_keeps_its_place_and_the_card_follows_its_matrix(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto(f"/?view=attention&layer=5&head=5&river.shown=on#text={STORY}")
+    page.wait_for_selector('body[data-state="ready"]')
+    drawn(page)
+    tops = """() => ['[data-switch=causal]', '.sheet', '.right', '[data-testid=attention-says]']
+      .map((part) => document.querySelector(part).getBoundingClientRect().top + scrollY)"""
+    causal = page.locator("[data-switch=causal]")
+    before = page.evaluate(tops)
+    assert before == sorted(before)
+    causal.tap()
+    expect(page.get_by_test_id("river-says")).to_contain_text("Causal off")
+    expect(page.get_by_test_id("edit-undo")).to_be_visible()
+    assert page.evaluate(tops)[0] == before[0]
+    page.get_by_test_id("station-list").select_option("ffn")
+    expect(page.locator(".columns > .right")).to_have_count(1)
 
 
 @pytest.mark.parametrize("width", [360, 390])

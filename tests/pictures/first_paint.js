@@ -4,6 +4,7 @@
  */
 
 import { readFileSync } from "node:fs";
+import { below } from "../../static/model/labels.js";
 import { boardOf } from "../../static/river/board.js";
 import { effectOf, nextSoFar } from "../../static/river/facts.js";
 import { darkness } from "../../static/river/style.js";
@@ -151,8 +152,8 @@ function names(drawn, lens) {
   ];
 }
 
-/** The answer with its bars. @param {Drawn} drawn @param {boolean} beside  whether a number stands beside its name, or after its bar */
-function answers(drawn, beside) {
+/** The answer with its bars. @param {Drawn} drawn */
+function answers(drawn) {
   const { scene, shown } = drawn;
   const [{ rows, chosen, bottom }] = scene.bands;
   const down = inRows(drawn);
@@ -160,7 +161,7 @@ function answers(drawn, beside) {
   const bars = shown.bars.map(({ name, p, text, rest }, i) => [
     `<g class="bar${rest ? " rest" : ""}" style="--i:${i}">`,
     `<text x="22" y="14">${escaped(name)}</text>`,
-    `<text class="share" x="100%" y="${beside ? 14 : 28}">${text}</text>`,
+    `<text class="share" x="100%" y="14">${text}</text>`,
     `<rect x="22" y="20" height="8" rx="2" style="--p-of:${short(p)}"/></g>`,
   ]);
   return [
@@ -220,7 +221,7 @@ function wide(drawn) {
     ...titles,
     ...guesses,
     `</svg></div>`,
-    ...answers(drawn, true),
+    ...answers(drawn),
   ];
 }
 
@@ -258,17 +259,19 @@ function phone(drawn) {
     `</svg><svg>`,
     `<text class="small" x="0" dx="8" y="16">${title}</text>`,
     `</svg></div>`,
-    ...answers(drawn, false),
+    ...answers(drawn),
     `<svg class="first-guess"><text class="at" style="--r:${down(band.bottom)}" x="2" dy="20"><tspan class="small">⟦river.lens_here⟧</tspan><tspan class="final">${escaped(name)} (${text})</tspan></text></svg>`,
   ];
 }
 
-/** The tokens of the text line. @param {Drawn} drawn */
+/** The tokens of the text line: the chosen one, and those that are called the same, are numbered. @param {Drawn} drawn */
 function tokens({ shown: { facts } }) {
+  const chosen = facts.names[0][facts.row].word;
   return facts.names[0].map(({ word, nth }, i) => {
-    const on = i === facts.row;
-    const text = `<span class="text">${escaped(word.replace(/^“(.*)”$/, "$1"))}</span>${on && nth ? `<sub>${nth}</sub>` : ""}`;
-    return `<button class="tok${on ? " q" : ""}" type="button" tabindex="-1">${text}</button>`;
+    const numbered = nth !== null && word === chosen;
+    const name = `tok${i === facts.row ? " q" : ""}${numbered ? " nth" : ""}`;
+    const text = `<span class="text">${escaped(word.replace(/^“(.*)”$/, "$1"))}</span>${numbered ? `<sub>${below(nth)}</sub>` : ""}`;
+    return `<button class="${name}" type="button" tabindex="-1" style="order:${-i}">${text}</button>`;
   });
 }
 

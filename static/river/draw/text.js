@@ -70,8 +70,8 @@ export function drawLens(pen, { bands: [band], lens, only }, style) {
 
 // The answer, with a bar for each probability.
 
-/** In a column that is no wider than the first, a number stands after its bar, in the second. */
-const [NO_ROOM, FIGURES] = [100, 47];
+/** A column that is no wider than this has no room for what a number was before. */
+const CHANGES = 100;
 
 /** The answer's probabilities, in another tone than the shares. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, width, step } }, style) {
@@ -82,14 +82,12 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
   pen.beginPath();
   pen.arc(node.x, node.y, 6, 0, 2 * Math.PI);
   if (rows[0].height > 0) pen.fill(); // its rows are drawn
-  const narrow = width <= NO_ROOM * style.type;
-  const most = narrow ? width - FIGURES * style.type : width;
   bars.forEach(({ name, p, text: now, change, before, rest }, i) => {
     const top = y + i * step;
-    const text = (!narrow && change) || now;
+    const text = (width > CHANGES * style.type && change) || now;
     write(pen, style, { size: 13, colour: colours.dim, align: "right" });
-    if (grown === 1) pen.fillText(text, x + width, top + (narrow ? 28 : 14) * style.type);
-    const room = width - (narrow ? 0 : pen.measureText(text).width + 6);
+    if (grown === 1) pen.fillText(text, x + width, top + 14 * style.type);
+    const room = width - pen.measureText(text).width - 6;
     const face = { colour: rest ? colours.dim : colours.ink, bold: i === 0 };
     write(pen, style, { size: rest ? 13 : 15, ...face });
     // The first one is never cut.
@@ -99,14 +97,14 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
     pen.globalAlpha = rest ? 0.4 : 1;
     pen.fillStyle = colours.bar;
     pen.beginPath();
-    pen.roundRect(x, top + 20 * style.type, Math.max(2, p * grown * most), 8, 2);
+    pen.roundRect(x, top + 20 * style.type, Math.max(2, p * grown * width), 8, 2);
     pen.fill();
     pen.globalAlpha = 1;
     if (before === null || stage || Math.abs(before - p) < 0.002) return;
     pen.setLineDash([2, 2]);
     pen.strokeStyle = colours.bar;
     pen.lineWidth = 1;
-    pen.strokeRect(x + 0.5, top + 20 * style.type + 0.5, Math.max(2, before * most) - 1, 7);
+    pen.strokeRect(x + 0.5, top + 20 * style.type + 0.5, Math.max(2, before * width) - 1, 7);
     pen.setLineDash([]);
   });
 }

@@ -21,7 +21,7 @@ export const PHONE = 600;
 const NARROW = 1000;
 
 /** The width of the answer's column: on a phone, in a narrow picture, in any other. */
-const RIGHT = [96, 140, 190];
+const RIGHT = [118, 140, 190];
 
 /** It grows for the first answer, as far as this, in steps: from word to word the picture stays where it is. */
 const [MORE, STEP] = [66, 22];
@@ -57,7 +57,7 @@ const LESSON_PITCH = 42;
  * How thick a whole river is: a part of the rows' height, and at most. The picture of the first paint (css/first_paint.css) has all heights
  * in rows, so it fits any window; where there are no heads, as in a lesson, in pixels.
  */
-const [FAT, MOST_FAT, BARE_FAT] = [1 / 8, 50, 44];
+const [FAT, MOST_FAT, BARE_FAT] = [1 / 8, 46, 44];
 
 /** The most height of the rows where there are no heads, as in a lesson. */
 const MOST_BARE = 560;
@@ -189,8 +189,7 @@ function moreFor(canvas, [first], size) {
   const { type } = currentStyle(canvas);
   if (!first) return 0;
   const widest = measureOn(canvas);
-  const figures = size ? widest([first.text], 13) : 0; // on a phone below the name
-  const needed = widest([first.name], 15) + figures + BESIDE - RIGHT[size] * type;
+  const needed = widest([first.name], 15) + widest([first.text], 13) + BESIDE - RIGHT[size] * type;
   return Math.min(MORE * type, Math.max(0, Math.ceil(needed / STEP) * STEP));
 }
 
