@@ -102,7 +102,7 @@ def test_lines_are_the_weights_of_the_head(page: "Page", model: checkpoint.Check
     assert note.inner_text() == f"Weights below 1\u202f% are not drawn: {left} of {allowed} lines."
     last = len(pattern) - 1
     same(lines(page, "lit"), {at: weight for at, weight in weights.items() if at[1] == last})
-    assert f"Layer {LAYER} · Head {HEAD}" in page.locator("[data-testid=opened-title]:visible").first.inner_text()
+    assert f"Head {LAYER}·{HEAD}" in page.locator("[data-testid=opened-title]:visible").first.inner_text()
 
 
 def test_a_token_is_lit_read_out_and_chosen(page: "Page", model: checkpoint.Checkpoint) -> None:

@@ -203,7 +203,7 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     expect(says).to_contain_text(f"Head {LAYER}·{HEAD} is off: it writes nothing. After cat, the model ")
     expect(says).to_contain_text(re.compile(f"{was} (→|to) {now}"))
     expect(eye).to_have_attribute("aria-pressed", "true")
-    expect(head).to_have_attribute("aria-label", f"layer {LAYER}, head {HEAD}: off")
+    expect(head).to_have_attribute("aria-label", f"head {LAYER}·{HEAD}: off")
     expect(chip.locator(".edit-words")).to_have_text(f"head {LAYER}·{HEAD} off")
     assert page.locator(".path").bounding_box() == line
 
@@ -634,6 +634,8 @@ def test_before_and_after_swap_every_picture_in_place(page: "Page") -> None:
     page.get_by_test_id("all-heads").click()
     page.locator('[data-testid="head"][data-layer="1"][data-head="2"]').wait_for()
     assert page.locator("[data-matrix=difference] .sheet").bounding_box() == weights, "all heads lie over it"
+    page.get_by_test_id("arithmetic").click(position={"x": 2, "y": 2})
+    expect(page.get_by_test_id("all-heads")).to_have_attribute("aria-expanded", "false")
 
 
 def test_undo_ends_the_comparison(page: "Page") -> None:
@@ -668,7 +670,7 @@ def test_the_mask_is_a_picture_of_its_reasons(page: "Page", model: checkpoint.Ch
     legend = page.locator("[data-testid=legend]:visible").inner_text()
     for reasons in ("causal", "padding", "causal + padding"):
         assert reasons in legend
-    assert "Rows 0, 1 have no allowed key" in page.get_by_test_id("blind").inner_text()
+    assert "PAD₁, PAD₂ have no allowed key" in page.get_by_test_id("blind").inner_text()
     readout = page.locator("[data-matrix=masked] ~ [data-testid=readout]").inner_text()
     assert "causal mask" in readout
     assert "padding mask" in readout
@@ -805,7 +807,7 @@ def test_a_pencil_hides_a_row_by_its_label_and_allows_a_later_key_in_every_layer
     page.keyboard.up("Shift")
     (row,) = wait_for_run(page, "run.interventions?.length === 1")["interventions"]
     assert row["where"] == {"attention": "self", "layer": LAYER, "role": "mask", "head": HEAD, "query": 7}
-    expect(page.get_by_test_id("blind")).to_contain_text("Row 7 has no allowed key")
+    expect(page.get_by_test_id("blind")).to_contain_text("has no allowed key")
     frame.press("Shift+Enter")
     wait_for_run(page, "!run.interventions")
     drawn(page)

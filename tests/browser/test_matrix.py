@@ -157,7 +157,7 @@ def test_weights_are_the_traces(page: "Page", model: checkpoint.Checkpoint) -> N
     numbers = ["1.00" if text == "1.0" else text for text in shown["numbers"]]  # in a narrow cell
     assert numbers == [re.sub(r"^0\.", ".", f"{weight:.2f}") for weight in allowed]
     assert shown["sums"] == [f"{total:.3f}" for total in pattern.sum(-1).tolist()] == ["1.000"] * len(pattern)
-    assert page.locator("[data-testid=opened-title]:visible").first.inner_text() == f"Layer {LAYER} · Head {HEAD}"
+    assert page.locator("[data-testid=opened-title]:visible").first.inner_text() == f"Head {LAYER}·{HEAD}"
 
 
 def test_a_cell_has_the_colour_of_its_weight_and_its_number_in_it(page: "Page", model: checkpoint.Checkpoint) -> None:

@@ -202,7 +202,7 @@ const PLATE = { h: 22, pad: 9, edge: 12 };
 export const isNote = ({ attrs }) => attrs.class === "note";
 
 /** What the hatching means, over it: in the upper right corner, if there is room. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
-export function noteShapes({ note, forbidden, shape: [, n] }, { box, cell, view, type, noteWidth = 0 }) {
+export function noteShapes({ note, forbidden, chosen, shape: [, n] }, { box, cell, view, type, noteWidth = 0 }) {
   if (!note || !forbidden || noteWidth === 0) return [];
   const [width, height] = [noteWidth + 2 * PLATE.pad * type, PLATE.h * type];
   const down = Math.ceil(height / cell.h);
@@ -211,7 +211,7 @@ export function noteShapes({ note, forbidden, shape: [, n] }, { box, cell, view,
     first + down <= view.rows &&
     across <= view.cols &&
     cellsIn({ row: view.row + first, col: view.col + view.cols - across, rows: down, cols: across }).every(
-      ({ row, col }) => forbidden[row * n + col] === note.reason,
+      ({ row, col }) => forbidden[row * n + col] === note.reason && !(row === chosen.row && col === chosen.col),
     );
   const first = [1, 0].find(isFree);
   if (first === undefined) return [];

@@ -26,7 +26,7 @@ const SMALL = 14;
 
 /** @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 export function markShapes(matrix, size) {
-  const marks = [noteShapes, struckShapes, openedShapes, edgeShapes, windowShapes, bandShapes, litShapes, chosenShapes];
+  const marks = [struckShapes, openedShapes, edgeShapes, windowShapes, bandShapes, litShapes, chosenShapes, noteShapes];
   return marks.flatMap((shapes) => shapes(matrix, size));
 }
 

@@ -62,10 +62,16 @@ function blindRows({ data, shape: [nQuery, nKey] }) {
   return rows.filter((query) => data.subarray(query * nKey, (query + 1) * nKey).every(Boolean));
 }
 
-/** @param {number[]} rows  the queries that may not attend to any key, at least one @param {Matrix|null} [pattern]  some models spread such a row evenly */
-function nothingWords(rows, pattern) {
+/** More queries than this are named by the first and the last. */
+const NAMED = 3;
+
+/** @param {number[]} rows  the queries that may not attend to any key, at least one @param {HeadTrace} trace  some models spread such a row evenly */
+function nothingWords(rows, trace) {
+  const { pattern } = trace.detail;
   const spread = pattern && pattern.data[rows[0] * pattern.shape[1]] > 0;
-  return t(spread ? "masks.spread" : "masks.nothing", { n: rows.length, rows: rows.join(t("compare.comma")) });
+  const names = rows.map((row) => queryName(trace, row));
+  const said = names.length > NAMED ? `${names[0]} … ${names.at(-1)}` : names.join(t("compare.comma"));
+  return t(spread ? "masks.spread" : "masks.nothing", { n: rows.length, rows: said });
 }
 
 /** Which feature of the open group is shown, where each feature has separate weights. */
@@ -97,10 +103,11 @@ function drawFeatureChoice({ element, input }, step, { attention, queries }, sta
 /** What a step hides keeps its space, so that the cells stay at their places: see css/matrix.css. */
 const elementsOf = perRoot((root) => {
   const title = h("h1", { dataset: { testid: "opened-title" } });
-  const [stepper, legend] = [h("div", { class: "stepper" }), h("div", { class: "legend-place" })];
+  const [stepper, legend] = [h("div", { class: "stepper" }), h("span", null)];
   const formula = h("div", { class: "formula" });
   const says = h("p", { class: "says dim", "aria-live": "polite", dataset: { testid: "attention-says" } });
   const note = h("p", { class: "station-note dim", dataset: { testid: "blind" } });
+  const foot = h("div", { class: "legend-place" }, legend, note);
   const [forms, feature] = [buildForms(), buildFeatureChoice()];
   const pencil = buildPencil(root);
   const places = { alone: h("div", null), both: h("div", null), ...forms.places };
@@ -115,9 +122,9 @@ const elementsOf = perRoot((root) => {
     ),
     h("div", { class: "step-strip" }, stepper, pencil.box, feature.element),
     h("div", { class: "says-row" }, formula, says),
-    h("div", { class: "station-body" }, forms.options, note, Object.values(places), legend),
+    h("div", { class: "station-body" }, forms.options, Object.values(places), foot),
   );
-  return { title, stepper, legend, formula, says, note, forms, feature, pencil, places, drawn: "" };
+  return { title, stepper, legend, foot, formula, says, note, forms, feature, pencil, places, drawn: "" };
 });
 
 /** @typedef {ReturnType<typeof elementsOf>} Parts */
@@ -134,7 +141,7 @@ export function draw(root, trace, state, actions) {
   setFormulas(parts.says, saysOf(step, attention, detail, featureOf(state, attention)));
   const blind = detail.mask && ["masked", "weights"].includes(step) ? blindRows(detail.mask) : [];
   parts.note.hidden = blind.length === 0;
-  setText(parts.note, blind.length ? nothingWords(blind, detail.pattern) : "");
+  setText(parts.note, blind.length ? nothingWords(blind, trace) : "");
   parts.forms.units.box.hidden = state.compare; // a comparison has one form
   drawFeatureChoice(parts.feature, step, trace, state, actions);
   // Another step of the same cells fades in; another head or sentence is simply there.
@@ -160,11 +167,11 @@ function drawPicture(parts, step, trace, state, actions, morph) {
 }
 
 /** The legend stands under the cells, before their table; with the pencil on, it says what that does. @param {Parts} parts */
-function seatLegend({ places, legend, pencil: { pen } }) {
+function seatLegend({ places, legend, foot, pencil: { pen } }) {
   const place = Object.values(places).find(({ hidden }) => !hidden);
   const matrix = place?.querySelector(":scope > .matrix");
-  if (!matrix) places.both.parentElement?.append(legend);
-  else if (legend.parentElement !== place) matrix.after(legend);
+  if (!matrix) places.both.parentElement?.append(foot);
+  else if (foot.parentElement !== place) matrix.after(foot);
   if (pen && matrix) legend.firstElementChild?.append(h("span", { class: "unless-noted pen-hint" }, t("pencil.here")));
 }
 
@@ -184,7 +191,7 @@ const legendWords = (step, { tones, forbidden }) => ({
 function drawStep({ places, forms, legend, pencil: { pen } }, step, trace, state, actions) {
   const { detail } = trace;
   const square = SQUARES[step](trace, state);
-  const ramp = step !== "masked" && scaleLegend(square.scale, legendWords(step, square));
+  const ramp = (step !== "masked" || square.tones) && scaleLegend(square.scale, legendWords(step, square));
   const reasons = step === "masked" ? reasonsLegend(detail.mask.data) : [];
   replaceChanged(
     legend,

@@ -64,7 +64,10 @@ const valuesLetter = () => h("span", { class: "v" }, "V");
 const stopOf = (step, attention, go) =>
   h(
     "button",
-    { type: "button", tabindex: -1, dataset: { testid: `step-${step}` }, on: { click: () => go(step) } },
+    {
+      ...{ type: "button", tabindex: -1, title: t(`attention.name.${step}`) },
+      ...{ dataset: { testid: `step-${step}` }, on: { click: () => go(step) } },
+    },
     actOf(step, attention),
   );
 

@@ -111,6 +111,10 @@ export function createHeads(actions, { grid: root, all, eye: ofOpen, rank }, edi
 
   const row = /** @type {HTMLElement} */ (root.parentElement);
   row.addEventListener("click", () => again()); // all are shown, or those of one layer
+  actions.page.addEventListener("pointerdown", ({ target }) => {
+    if (row.contains(/** @type {Node} */ (target)) || !row.classList.contains("all")) return;
+    if (getComputedStyle(row).position === "absolute") all.click(); // what lies over the page goes with a press beside it
+  });
 
   /** Paints the heads that can be seen. @param {ModelTrace} trace @param {State} state */
   function paint(trace, state) {
