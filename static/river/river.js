@@ -6,7 +6,7 @@ import { editing, sideShown } from "../model/compare/runs.js";
 import { can } from "../model/description.js";
 import { withoutHeadsOff } from "../model/edits.js";
 import { partAt, partToggled } from "../model/formula_edits.js";
-import { everyLayer, withoutKnockouts } from "../model/interventions.js";
+import { withoutKnockouts } from "../model/interventions.js";
 import { isPart, nameText } from "../model/labels.js";
 import { position } from "../model/selection.js";
 import {
@@ -155,8 +155,7 @@ function createRiver(parts) {
       const chosen = placeOf(state).name === "head" ? position(state, trace) : {};
       const back = (/** @type {State} */ now) => {
         if (puts === "heads") return { interventions: withoutHeadsOff(now.interventions) };
-        if (puts === "edges") return { interventions: withoutKnockouts(now.interventions) };
-        return everyLayer(now, puts === "on", trace.model);
+        return { interventions: withoutKnockouts(now.interventions) };
       };
       return actions.set(editing(actions.get(), trace.model, (now) => ({ ...back(now), ...chosen })));
     }

@@ -253,7 +253,7 @@ def test_the_sentence_says_what_decides_and_cuts_it(page: "Page") -> None:
 
     page.get_by_test_id("cut-looks").click()
     said = page.get_by_test_id("river-says")
-    expect(said).to_contain_text("Hidden in 6 layers: red₂ cannot attend to car. car falls from 98")
+    expect(said).to_contain_text("Hidden in 6 layers: red₂ cannot attend to car. The prediction car falls from 98")
     expect(said).to_contain_text("to 2.3")
     assert page.evaluate("document.activeElement.dataset.testid") == "river"
     # Of another token it says which: the cut changes nothing there.
@@ -291,7 +291,7 @@ def test_a_click_chooses_a_line_and_another_act_hides_it(page: "Page") -> None:
     assert run["interventions"] == without([LOOK])
     expect(tip).to_be_hidden()
     fall = f"from {brief_percent(start['p'])} to {brief_percent(effect['p'])}"
-    expected = f"Hidden in layer 5: red₂ cannot attend to car. car falls {fall}. Hide it in all layers"
+    expected = f"Hidden in layer 5: red₂ cannot attend to car. The prediction car falls {fall}. Hide it in all layers"
     expect(page.get_by_test_id("river-says")).to_have_text(expected)
     page.reload()
     expect(page.get_by_test_id("river-says")).to_have_text(expected)
@@ -377,7 +377,7 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == without(both[:1])
     expect(page.get_by_test_id("river-says")).to_have_text(
         "Hidden in head 5·5: red₂ cannot attend to car. "
-        f"car falls from {brief_percent(start['p'])} to {brief_percent(effects[0]['p'])}. "
+        f"The prediction car falls from {brief_percent(start['p'])} to {brief_percent(effects[0]['p'])}. "
         "Hide it in all of layer 5"
     )
     # The cell and the arithmetic keep what was there.

@@ -25,12 +25,37 @@ export function changeWords(facts, predicts, head = null) {
   const { masks, knockouts, fall, isEnd } = facts;
   const cut = knockouts.length ? whichWords(facts) : [];
   if (!masks) return [...cut, ...fallWords(facts, predicts), ...nextWords(facts)];
+  const untrained = untrainedWords(masks);
+  const several = severalWords(facts, masks);
+  if (several && !isEnd) return [several, ...answerWords(facts), ...untrained];
+  const end = [...untrained, ...backWords(masks)];
   const inHead = head && isRead(masks) && hereWords(facts, masks, head);
-  if (inHead && !isEnd) return [...othersWords(masks), ...cut, ...inHead, ...answerWords(facts), ...backWords(masks)];
+  if (inHead && !isEnd) return [...othersWords(masks), ...cut, ...inHead, ...answerWords(facts), ...end];
   const words = [...maskWords(facts, masks), ...cut];
   if (isEnd) return [...words, t("generation.end_of_text")];
-  return [...words, ...(fall ? stillWords(facts, predicts) : []), ...backWords(masks)];
+  return [...words, ...(fall ? stillWords(facts, predicts) : []), ...end];
 }
+
+/** Changes of several kinds, in one breath; null: there is one, which has a sentence. @param {Facts} facts @param {MaskChanges} masks */
+function severalWords({ knockouts }, { causal, layers, pads, hidden, heads, parts, allowed, others }) {
+  const kinds = [
+    causal !== null && t(causal ? "changed.brief_on" : "changed.brief_off"),
+    layers.length > 0 && t("changed.off_layers", { n: layers.length, layers: layers.join(", ") }),
+    heads.length > 0 && t("changed.brief_heads", { n: heads.length, ...heads[0] }),
+    parts.length > 0 && t("changed.brief_parts", { n: parts.length }),
+    pads !== null && t("changed.brief_pads", { n: pads.n }),
+    hidden > 0 && t("picture.run_hidden", { n: hidden }),
+    knockouts.length > 0 && t("changed.brief_hidden", { n: connectionsOf(knockouts) }),
+    allowed > 0 && t("changed.brief_allowed", { n: allowed }),
+    others > 0 && t("changed.brief_others", { n: others }),
+  ].filter((one) => one !== false);
+  if (kinds.length < 2) return null;
+  const edits = kinds.join(t("compare.comma"));
+  return t("changed.several", { edits: edits[0].toUpperCase() + edits.slice(1) });
+}
+
+/** What the model never met in training: its numbers are real, but say little of what it learned. @param {MaskChanges} masks @returns {Words} */
+const untrainedWords = ({ causal, layers }) => (causal !== null || layers.length > 0 ? [t("changed.untrained")] : []);
 
 /** Whether the weights are others than in training, or may be: a head that is off has its weights, and writes nothing. @param {MaskChanges} masks */
 const isRead = ({ causal, layers, pads, hidden, allowed, others, parts }) =>
@@ -104,23 +129,25 @@ function causalWords({ names: [own], row }, { causal, layers, target }) {
   return phrase(row === own.length - 1 ? "changed.off_last" : "changed.off_other", { ...words, mask });
 }
 
-/** The button that puts the causal mask back, or else the heads. @param {MaskChanges} masks @returns {Words} */
+/** The button that switches heads on again; a mask has its switch below. @param {MaskChanges} masks @returns {Words} */
 function backWords({ causal, layers, heads }) {
-  if (causal === null && !layers.length) {
-    const n = heads.length;
-    if (!n) return [];
-    const text = t("say.heads_on", { n, heads: `${heads[0].layer}·${heads[0].head}` });
-    return [" ", edit("heads-on", text, { puts: "heads", title: t("say.heads_on_why", { n }) })];
-  }
-  const back = causal ? "off" : "on";
-  return [" ", edit(`causal-${back}`, t(`say.causal_${back}`), { puts: back, title: t(`say.causal_${back}_why`) })];
+  const n = heads.length;
+  if (causal !== null || layers.length || !n) return [];
+  const text = t("say.heads_on", { n, heads: `${heads[0].layer}·${heads[0].head}` });
+  return [" ", edit("heads-on", text, { puts: "heads", title: t("say.heads_on_why", { n }) })];
 }
 
 // What it did in the open head.
 
 /** The chosen weight before and now, and where most of its row goes; null: it is not here yet. @param {Facts} facts @param {MaskChanges} masks @param {HeadSaid} head @returns {Words|null} */
-function hereWords(facts, { causal, layers }, { edge, weight, masked, was, most }) {
+function hereWords(facts, { causal, layers }, { layer, edge, weight, masked, was, most, later }) {
   if (weight === null || masked) return null;
+  const some = layers.length ? t("say.causal_now_off_layers", { n: layers.length, layers: layers.join(", ") }) : "";
+  const mask = causal === null ? some : t(causal ? "say.causal_now_on" : "say.causal_now_off");
+  if (later && (causal === false || layers.includes(layer))) {
+    const query = queryMark(queryNameOf(facts, { ...edge, query: later.query }));
+    return [mask, ...phrase("say.weight_later", { query, p: briefPercent(later.share) })];
+  }
   const words = { query: queryMark(queryNameOf(facts, edge)), key: keyMark(keyNameOf(facts, edge)) };
   const [before, after] = [was && briefPercent(was.weight), briefPercent(weight)];
   const change = was?.masked
@@ -130,8 +157,6 @@ function hereWords(facts, { causal, layers }, { edge, weight, masked, was, most 
       : was && was.weight > weight
         ? "falls"
         : "rises";
-  const some = layers.length ? t("say.causal_now_off_layers", { n: layers.length, layers: layers.join(", ") }) : "";
-  const mask = causal === null ? some : t(causal ? "say.causal_now_on" : "say.causal_now_off");
   const other = most && most.key !== edge.key && most.weight > weight;
   return [
     mask,
@@ -197,7 +222,7 @@ function fallWords(facts, predicts) {
   if (after === null) return now; // its new number is not here yet
   const words = { token, answer: answerMark(answer), before: briefPercent(before), after: briefPercent(after) };
   const change = briefPercent(after) === briefPercent(before) ? "stays" : after < before ? "falls" : "rises";
-  return [...phrase(`river.${change}${at}`, words), ...now];
+  return [...phrase(at ? `river.${change}${at}` : `say.answer_${change}`, words), ...now];
 }
 
 /** What is knocked out: one edge, the edges from a token to another in several layers, or several. @param {Facts} facts @returns {Words} */

@@ -38,8 +38,8 @@ import { besideWritten, comesWords, keptWords, spotWords, writtenWords } from ".
 
 /**
  * @typedef {{layer: number, head: number, edge: Edge, weight: number|null, masked: boolean, was: {weight: number, masked: boolean}|null,
- *   most: {key: number, weight: number}|null}} HeadSaid  the chosen weight of the open head; null: it is not here yet. `was`: with the
- *   masks as in training; `most`: the largest of its row
+ *   most: {key: number, weight: number}|null, later: {query: number, share: number}|null}} HeadSaid  the chosen weight of the open head;
+ *   null: it is not here yet. `was`: with the masks as in training; `most`: the largest of its row; `later`: on the tokens after a row
  */
 
 /**
@@ -80,17 +80,19 @@ function headSentence(facts, { layer, head, edge, weight, most, masked }) {
   const [answer] = facts.answers;
   if (!facts.canKnockOut || !answer) return first;
   const before = facts.measured?.start?.p ?? answer.p;
+  const matters = (/** @type {{p: number}|undefined} */ effect) =>
+    effect && briefPercent(effect.p) !== briefPercent(before) ? effect : null;
   /** @param {"head"|"layer"} hides @param {{p: number}} effect */
   const offer = (hides, { p }) => {
     const attrs = { class: "link", type: "button", dataset: { testid: `hide-in-${hides}`, hides } };
-    const cut = h("button", attrs, phrase(`say.hide_in_${hides}`, { key: keyMark(keyNameOf(facts, edge)) }));
-    const same = briefPercent(p) === briefPercent(before);
-    const verb = same ? "without_stays" : p < before ? "without" : "without_rises";
+    const alone = hides === "layer" && !offered[0] ? "_alone" : "";
+    const cut = h("button", attrs, phrase(`say.hide_in_${hides}${alone}`, { key: keyMark(keyNameOf(facts, edge)) }));
+    const verb = p < before ? "without" : "without_rises";
     return h(
       "span",
       { class: "tells" },
       // The second one has the same subject.
-      phrase(inHead && hides === "layer" ? "say.layer_too" : `river.${verb}`, {
+      phrase(offered[0] && hides === "layer" ? "say.layer_too" : `river.${verb}`, {
         ...{ cut, answer: answerMark(answer), p: briefPercent(p) },
       }),
     );
@@ -98,7 +100,10 @@ function headSentence(facts, { layer, head, edge, weight, most, masked }) {
   // The layer's is often known before: it waits, so that no button moves under the pointer.
   const waits = !inHead && !facts.measured?.refused?.includes(edgeKey({ ...edge, head }));
   if (waits) return first;
-  return [...first, ...(inHead ? [offer("head", inHead)] : []), ...(inLayer ? [offer("layer", inLayer)] : [])];
+  const offered = [inHead, inLayer].map(matters); // what changes nothing is not offered
+  if (inLayer && !offered[0] && !offered[1]) return [...first, t("say.hide_nothing")];
+  const [ofHead, ofLayer] = offered;
+  return [...first, ...(ofHead ? [offer("head", ofHead)] : []), ...(ofLayer ? [offer("layer", ofLayer)] : [])];
 }
 
 /** How it is said: of a translation, where a word that is written came from. @param {Facts} facts @param {Edge} edge @param {HeadSaid["most"]} most */

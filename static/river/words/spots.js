@@ -3,6 +3,7 @@
  * answer, of the embedding what the token begins as; and how the last token came.
  */
 
+import { leakOfRow, openSquare } from "../../model/compare/measure.js";
 import { answeringStack, attentionOf, can, stackOf } from "../../model/description.js";
 import { namesOf, nameText, tokenName } from "../../model/labels.js";
 import { indexOfMost, rowIn, sum } from "../../model/matrix.js";
@@ -35,7 +36,8 @@ export function edgeOf(trace, state, alone = false) {
 
 /**
  * The weight of the chosen cell, as the matrix has it (null: it is not here yet, or no weight), whether a mask hides it, what it was
- * with the masks as in training (null: not here, or it had other cells, without PADs), and the key with the most weight of its row.
+ * with the masks as in training (null: not here, or it had other cells, without PADs), the key with the most weight of its row, and which
+ * row has how much of its weight on later tokens.
  * @param {ModelTrace} trace @param {State} state
  */
 export function weightOf(trace, state) {
@@ -46,7 +48,7 @@ export function weightOf(trace, state) {
     one?.overview && one.attention === attention.id && one.layer === layer && one.head === head ? one : null;
   const [now, before] = [of(detail), of(detailBefore)];
   const row = now && rowIn(now.overview, query);
-  if (!now || !row) return { weight: null, masked: false, was: null, most: null };
+  if (!now || !row) return { weight: null, masked: false, was: null, most: null, later: null };
   const alike = before?.overview.data.length === now.overview.data.length;
   const was = before &&
     alike && { weight: rowIn(before.overview, query)[key], masked: Boolean(rowIn(before.mask, query)[key]) };
@@ -56,7 +58,27 @@ export function weightOf(trace, state) {
     masked: Boolean(rowIn(now.mask, query)?.[key]),
     was: was || null,
     most: { key: most, weight: row[most] },
+    later: laterOf(trace, now, query),
   };
+}
+
+/** A share that is less is written as 0. */
+const SOME = 0.005;
+
+/**
+ * How much of its weight the chosen row has on later tokens; where it has none, as the last one, the row that has most. null: none has any.
+ * @param {ModelTrace} trace @param {Detail} detail @param {number} query
+ */
+function laterOf(trace, detail, query) {
+  if (trace.attention.queries !== trace.attention.keys) return null;
+  const square = openSquare(trace, detail);
+  const { start, end } = square.rows ?? square.real;
+  const shareOf = (/** @type {number} */ at) => ({ query: at, share: leakOfRow(square, at).future });
+  const own = shareOf(query);
+  if (own.share >= SOME) return own;
+  const rows = Array.from({ length: end - start }, (_, i) => shareOf(start + i));
+  const most = rows.reduce((best, one) => (one.share > best.share ? one : best), own);
+  return most.share >= SOME ? most : null;
 }
 
 // Other places.

@@ -138,7 +138,7 @@ function drawOpen(eye, open, isOff, hidden) {
     "aria-label": t("eye.label", { layer, head }),
     title: eyeTitle(open, isOff),
   });
-  setText(/** @type {Element} */ (eye.lastChild), `${layer}·${head}`);
+  setText(/** @type {Element} */ (eye.lastChild), t(isOff ? "eye.off" : "eye.on", { layer, head }));
 }
 
 /** What the eye does. @param {{layer: number, head: number}} at @param {boolean} isOff */
