@@ -84,8 +84,8 @@ export const sharesLine = (parts, u, fits = () => false) => [
   u !== null && h("i", { class: "u", style: { left: `${u * 100}%` } }),
 ];
 
-/** The width of words in a share or under it, in pixels. @param {Part} part @param {string} face */
-export const wordsWidth = ({ text }, face) => widthOf(plainText(text), 12 * typeScale(), face) + 6;
+/** The width of words in a share or under it, in pixels. @param {Part} part */
+export const wordsWidth = ({ text }) => widthOf(plainText(text), 12 * typeScale(), "--font") + 6;
 
 // In the dock: the draw of the place that the chips are about.
 
@@ -176,7 +176,7 @@ export function drawOf(session, trace, state) {
 /** The names of the shares that are wide enough, and that of the one on which the number fell, below it. @param {Part[]} parts @param {number|null} u */
 function namesUnder(parts, u) {
   const placed = parts.map((part) => {
-    const width = wordsWidth(part, "--font") / BAR;
+    const width = wordsWidth(part) / BAR;
     const middle = part.hit && u !== null ? u : (part.from + part.to) / 2;
     const left = Math.max(0, Math.min(1 - width, middle - width / 2));
     return { ...part, left, right: left + width, fits: part.hit || width <= part.to - part.from };

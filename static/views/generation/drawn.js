@@ -42,7 +42,7 @@ export function createDrawn(session) {
       const [blocked, greedy] = [session.blocked(), step?.settings.temperature === 0];
       replace(how, howOf({ step, index, word, path, greedy, blocked, from: trace?.targetFrom ?? null }));
       line.hidden = !step?.from || step.u === null;
-      const wide = (/** @type {Part} */ part) => wordsWidth(part, "--mono") < (part.to - part.from) * line.clientWidth;
+      const wide = (/** @type {Part} */ part) => wordsWidth(part) < (part.to - part.from) * line.clientWidth;
       if (!line.hidden) replace(line, sharesLine(partsOf(session, step.from, step.u), step.u, wide));
       const place = placeOf(trace, state, path, index);
       if (place) replace(looks, looksOf(place, session.word(path.ids[index])));

@@ -41,11 +41,11 @@ export function createTree(session, player, actions) {
     { class: "tree-scroll", dataset: { testid: "tree" }, on: { scroll: sayWhatIsHidden } },
     canvas,
   );
-  // It was drawn while its drawer was closed, or what stands beside it has another width.
+  // In a closed drawer nothing can be scrolled to: it is drawn again when that opens, or has another width.
   new ResizeObserver(([{ contentRect }]) => {
-    if (contentRect.width === 0 || contentRect.width === room) return;
+    if (contentRect.width === room) return;
     room = contentRect.width;
-    draw(last.trace, last.state);
+    if (room > 0) draw(last.trace, last.state);
   }).observe(scroll);
   const zooms = [-1, 1].map((step) => {
     const name = step < 0 ? "out" : "in";
