@@ -1,7 +1,7 @@
 /** The output: the last state times the unembedding (for a classifier: its classes), and its softmax. */
 
 import { answeringStack, answersTokens, fillsMask, tiesEmbeddings } from "../../model/description.js";
-import { tokenLabel } from "../../model/labels.js";
+import { tokenName } from "../../model/labels.js";
 import { columnsIn, rowIn, sum } from "../../model/matrix.js";
 import { transposedFormula as flipped, math, mi, mn, mo, mtext, row, sub } from "../../ui/mathml.js";
 import { className } from "../../ui/token_text.js";
@@ -41,7 +41,7 @@ function answersOf({ trace, query }) {
   const { candidates } = trace.predictions[query];
   return {
     ids: candidates.map(({ id }) => id),
-    names: candidates.map(tokenLabel),
+    names: candidates.map(tokenName),
     p: candidates.map(({ before }) => before),
   };
 }

@@ -35,7 +35,7 @@ function scaleOfMatrix({ matrix, ramp = "signed", forbidden }) {
 }
 
 /** Cells at least this wide show their numbers: "13.1", "13.07". */
-const WIDE = { weights: 26, signed: 34, fine: 42 };
+const WIDE = { zero: 12, weights: 26, signed: 32, fine: 42 };
 /** Rows at least this high have their names next to them. */
 const LEGIBLE = 13;
 
@@ -157,7 +157,7 @@ function sheetOf(mat) {
   const { matrix, ramp = "signed", forbidden = null, legend } = mat;
   /** @param {number} value @param {{w: number, h: number}} cell */
   const cellText = (value, { w, h }) => {
-    if (h < LEGIBLE || w < WIDE[ramp]) return "";
+    if (h < LEGIBLE || w < WIDE[legend ? "zero" : ramp]) return "";
     if (legend) return String(value);
     return ramp === "weights" ? cellWeight(value) : number(value, w < WIDE.fine ? 1 : 2);
   };

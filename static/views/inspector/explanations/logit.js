@@ -1,7 +1,7 @@
 /** The composition of a logit: everything that was written to the residual stream, projected onto one answer. */
 
 import { answeringStack, attentionOf, attentionsOf, fillsMask, isCross } from "../../../model/description.js";
-import { labelName, tokenLabel } from "../../../model/labels.js";
+import { labelName, tokenName } from "../../../model/labels.js";
 import { sum } from "../../../model/matrix.js";
 import { rowOf } from "../../../model/selection.js";
 import { h, perRoot, replace } from "../../../ui/dom.js";
@@ -108,10 +108,10 @@ function answersOf(trace, state) {
   const { explained, classes, predictions } = trace;
   if (classes) return classes.map(({ name }, i) => [i, className(name)]);
   const listed = predictions[rowOf(state, trace)].candidates.map(
-    (one) => /** @type {[number, string]} */ ([one.id, tokenLabel(one)]),
+    (one) => /** @type {[number, string]} */ ([one.id, tokenName(one)]),
   );
   const { answer, tokens } = explained.contributions;
-  return listed.some(([id]) => id === answer) ? listed : [[answer, tokenLabel(tokens[answer])], ...listed];
+  return listed.some(([id]) => id === answer) ? listed : [[answer, tokenName(tokens[answer])], ...listed];
 }
 
 /** The model's first choice, which the state does not need to name. @param {FetchedTrace} trace @param {State} state */
