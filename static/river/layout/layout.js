@@ -166,7 +166,7 @@ export function riverLayout(rolled, row, frame) {
     lens: frame.strip ? NaN : lens,
     node,
     answers,
-    foot: heads.squares.length && !only ? Math.max(lens + 14 * frame.type + above, y + frame.answers * step + 4) : null,
+    foot: heads.squares.length && !only ? Math.max(lens + 14 * frame.type, y + frame.answers * step + 4) : null,
   };
 }
 
