@@ -1,6 +1,6 @@
 /** What all pictures on the page share: registration for the export menu, the icons of their buttons, how high they may be. */
 
-import { inOneColumn } from "../ui/dom.js";
+import { inOneColumn, lowSheet } from "../ui/dom.js";
 
 /**
  * @import { Bars } from "./bars/bar_picture.js"
@@ -33,7 +33,8 @@ function mostIn(frame) {
   const drawer = frame.closest(".drawers");
   if (!drawer) return null;
   const over = frame.getBoundingClientRect().top - drawer.getBoundingClientRect().top + drawer.scrollTop;
-  const most = parseFloat(getComputedStyle(drawer).maxHeight) - over;
+  const high = lowSheet(frame) ? drawer.clientHeight : parseFloat(getComputedStyle(drawer).maxHeight);
+  const most = high - over;
   return Number.isFinite(most) ? most : null; // beside another model it has no limit
 }
 

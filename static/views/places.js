@@ -53,8 +53,9 @@ export const placeOf = (state) => {
 /** The drawers that speak of the whole model: it stays whole above them, in less height (css/layout.css). */
 const LOW_DRAWERS = ["generation", "cache", "rank"];
 
-/** @param {Pick<State, "drawer"|"lesson">} state */
-export const opensLow = ({ drawer, lesson }) => lesson === null && LOW_DRAWERS.includes(drawer ?? "");
+/** Of the rankings, that of the heads: the others are higher. @param {Pick<State, "drawer"|"lesson"|"viewState">} state */
+export const opensLow = ({ drawer, lesson, viewState: { rank } }) =>
+  lesson === null && LOW_DRAWERS.includes(drawer ?? "") && (drawer !== "rank" || (rank?.shows ?? "heads") === "heads");
 
 /** Whether the whole model is open, and not a place in it. @param {Pick<State, "view">} state */
 export const isModel = ({ view }) => view === "model";

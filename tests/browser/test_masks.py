@@ -174,7 +174,7 @@ def test_a_newcomer_hides_a_cell_in_one_head_and_asks_which_head_matters_most(
     expect(page.get_by_test_id("rank-row")).to_have_count(5)
     pictured = page.locator("[data-panel=rank] canvas").first
     rows = model.config.n_layer
-    assert (pictured.bounding_box() or {"height": 0})["height"] >= rows * 24, "as high as the drawer has room for"
+    assert (pictured.bounding_box() or {"height": 0})["height"] >= rows * 18, "as high as the sheet has room for"
 
 
 def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkpoint.Checkpoint) -> None:

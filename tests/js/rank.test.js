@@ -7,7 +7,7 @@ import { effectMaps, mostNeeded } from "../../static/model/ablations.js";
 import { otherSentence } from "../../static/model/by_hand.js";
 import { t } from "../../static/ui/i18n.js";
 import { byPosition, mapOf, strongestIn } from "../../static/views/rank/direct.js";
-import { createRanking, effectWords, strongestFfn } from "../../static/views/rank/effects.js";
+import { createRanking, effectWords, strongestFfn, writtenBy } from "../../static/views/rank/effects.js";
 import { keysFound, saidOf } from "../../static/views/rank/keys.js";
 import { mostAfter, tonesOf } from "../../static/views/rank/map.js";
 import { favoured, mapOfPatches, patchKinds, preferSame, refusedWords } from "../../static/views/rank/patch.js";
@@ -258,4 +258,11 @@ test("a second sentence that cannot be compared is refused in the page's languag
   assert.match(refusedWords({ ...refused, got: 6, limit: 14 }), /has 6 tokens, this one 14/);
   assert.match(refusedWords({ ...refused, got: null }), /less than 0\.1 apart/);
   assert.equal(refusedWords({ ...refused, where: "from.model" }), "The other run …");
+});
+
+test("a change of ln p is written as the points that the answer gains or loses, unless it is rare", () => {
+  const points = writtenBy("delta", { p: 0.8 });
+  assert.deepEqual([points(Math.log(0.5)), points(Math.log(1.1)), points(0)], ["−40.0", "+8.0", "0.0"]);
+  assert.equal(writtenBy("delta", { p: 0.001 })(-0.5), "−0.50");
+  assert.equal(writtenBy("kl", { p: 0.8 })(0.25), "0.25");
 });

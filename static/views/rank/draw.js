@@ -3,7 +3,6 @@
  * keys of the open row it needs (keys.js).
  */
 
-import { rankingPicture, saveButtons } from "../../chart/figures.js";
 import { scaleLegend, signedScale, sizeScale } from "../../chart/matrix/scale.js";
 import { answerRequest, RANK_MEASURES, RANK_SHOWN, rankState } from "../../data/explain.js";
 import { measureAblations, measurePatches } from "../../data/streams.js";
@@ -11,7 +10,7 @@ import { effectMaps, mostNeeded } from "../../model/ablations.js";
 import { can, hasVocabulary, splitsLogits } from "../../model/description.js";
 import { segment } from "../../ui/controls.js";
 import { h, inOneColumn, keepingFocus, painted, perRoot, replace, setText, update } from "../../ui/dom.js";
-import { errorText, number } from "../../ui/format.js";
+import { errorText } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { buildDirect, drawDirect } from "./direct.js";
 import {
@@ -19,13 +18,11 @@ import {
   drawEdited,
   effectFigures,
   effectPhrase,
-  figureAbout,
   headName,
   measuredAnswer,
-  measuredText,
   rankedRow,
-  signedBy,
   strongestFfn,
+  writtenBy,
 } from "./effects.js";
 import { buildKeys, drawKeys, keysRequest } from "./keys.js";
 import { blocksOf, buildEffectMap, drawEffectMap } from "./map.js";
@@ -34,7 +31,6 @@ import { pathsOf } from "./paths.js";
 import { buildVocabulary, drawVocabulary } from "./vocabulary.js";
 
 /**
- * @import { Picture } from "../../chart/pictures.js"
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Ablation, AblationStart } from "../../data/streams.js"
  * @import { Measure } from "../../model/ablations.js"
@@ -69,23 +65,19 @@ const elementsOf = perRoot((root) => {
   };
   const bars = h("button", attrs, t("rank.bars"));
   const title = h("h1", null);
-  const bar = h("div", { class: "bar" }, title, progress, h("span", { class: "grow" }), bars, by.box, shows.box);
-  const [about, legend] = [h("p", { class: "rank-about dim" }), h("p", { class: "rank-legend dim" })];
-  const [edited, more] = [
-    h("p", { class: "rank-edited", dataset: { testid: "rank-edited" } }),
-    h("p", { class: "dim" }),
-  ];
+  const about = h("span", { class: "rank-intro dim", title: t("rank.about_long") }, t("rank.about"));
+  const edited = h("p", { class: "rank-edited", dataset: { testid: "rank-edited" } });
+  const bar = h("div", { class: "bar" }, title, about, edited, progress, h("span", { class: "grow" }), shows.box);
+  const [legend, more] = [h("p", { class: "rank-legend dim" }), h("p", { class: "dim" })];
   const [said, list] = [h("h2", null), h("ol", { class: "rank-rows" })];
   const maps = h("div", { class: "rank-maps" });
-  const save = h("span", { class: "save-buttons" });
-  const needs = h("section", { class: "rank-needs" }, h("div", { class: "rank-head" }, said, save), list, more, about);
+  const choice = h("p", { class: "rank-choice" }, by.box, bars);
+  const needs = h("section", { class: "rank-needs" }, said, list, more, choice);
   const blocks = /** @type {Map<string, ReturnType<typeof buildEffectMap>>} */ (new Map());
   const heads = {
-    ...{ element: h("div", null, edited, h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps))) },
-    ...{ about, edited, more, legend, said, save, list, maps, blocks, opened: "" },
-    read: () => /** @type {Picture|null} */ (null),
+    ...{ element: h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps)) },
+    ...{ edited, more, legend, said, list, maps, blocks, opened: "" },
   };
-  save.append(...saveButtons(() => heads.read()));
   const pages = {
     heads,
     keys: buildKeys(),
@@ -110,7 +102,7 @@ const elementsOf = perRoot((root) => {
     keys: createRanking(soon, isOpen, measureAblations),
     patch: createRanking(soon, isOpen, measurePatches),
   };
-  return { title, shows, by, bars, progress, pages, measuring, again };
+  return { title, about, shows, by, bars, progress, pages, measuring, again };
 });
 
 /** @typedef {ReturnType<typeof elementsOf>} Parts */
@@ -140,8 +132,9 @@ export function draw(root, trace, state, actions) {
   setText(parts.title, titleOf(shows, trace, state));
   parts.by.show(by, (name) => actions.set(rankState.patch({ by: name })));
   update(parts.bars, { "aria-pressed": String(bars) });
-  parts.bars.onclick = () => actions.set(rankState.patch({ bars: !bars }));
-  parts.by.box.hidden = parts.bars.hidden = shows !== "heads";
+  // The sheet lies over the heads: it closes for what is shown under them.
+  parts.bars.onclick = () => actions.set({ ...rankState.patch({ bars: !bars }), ...(bars ? {} : { drawer: null }) });
+  parts.about.hidden = parts.pages.heads.edited.hidden = shows !== "heads";
   parts.shows.show(shows, (name) => actions.set(rankState.patch({ shows: name })), has);
   inSight(parts.shows.box, parts.shows.buttons[shows]);
   for (const name of RANK_SHOWN) parts.pages[name].element.hidden = name !== shows;
@@ -231,10 +224,9 @@ function drawFound(parts, trace, state, actions, measured) {
   const { heads } = parts.pages;
   const { start = null, found = [], done = true, error = null } = measured ?? {};
   drawProgress(parts, measured);
-  const answer = start && h("b", null, measuredAnswer(start));
-  replace(heads.about, ...(answer ? phrase(`rank.about_${by}`, { answer }) : [t("rank.about")]));
   drawNeeds(heads, { by, start, found, done, error, pad: measured === null }, trace, actions);
   drawEdited(heads.edited, trace, state);
+  parts.about.hidden = !heads.edited.hidden; // they share a line
   // An FFN often does more than all heads together: the colours are for the heads.
   const values = Float32Array.from(
     found.filter(({ kind }) => kind === "head"),
@@ -244,9 +236,10 @@ function drawFound(parts, trace, state, actions, measured) {
   heads.legend.hidden = heads.maps.hidden = !found.length;
   if (!found.length || !start) return;
   const ffn = strongestFfn(found, by);
-  const own = ffn ? ` · ${t("rank.ffn_scale", { most: signedBy(ffn[by], by, 2) })}` : "";
-  const words = t(`rank.legend_${by}`);
-  replace(heads.legend, scaleLegend(scale, { number: (value) => number(value, 2) }), " ", words, own);
+  const word = writtenBy(by, start);
+  const own = ffn ? ` · ${t("rank.ffn_own")}` : "";
+  const words = phrase(`rank.legend_${by}`, { answer: h("b", null, measuredAnswer(start)) });
+  replace(heads.legend, scaleLegend(scale, { number: word }), h("span", null, words, own));
   const maps = effectMaps(trace.model, found);
   const names = maps.map(({ attention }) => attention);
   const blocks = blocksOf(heads.blocks, names, buildEffectMap, (all) => replace(heads.maps, ...all));
@@ -268,7 +261,9 @@ function drawNeeds(parts, { by, start, found, done, error, pad }, trace, actions
   else if (!answer) setText(said, t("rank.begins"));
   else if (!heads.length) replace(said, h("span", null, done ? phrase("rank.none", { answer }) : t("rank.begins")));
   else if (!done) setText(said, t("rank.begins"));
-  else replace(said, h("span", null, phrase(`rank.most_${by}`, { answer, head: headName(trace.model, heads[0]) })));
+  else if (by === "kl")
+    replace(said, h("span", null, phrase("rank.most_kl", { head: headName(trace.model, heads[0]) })));
+  else replace(said, h("span", null, effectPhrase(trace.model, heads[0], /** @type {AblationStart} */ (start))));
   const values = heads.map((one) => one[by]);
   const rows = heads.map((one) =>
     rankedRow(one, { by, values, start: /** @type {AblationStart} */ (start) }, trace, actions),
@@ -276,20 +271,6 @@ function drawNeeds(parts, { by, start, found, done, error, pad }, trace, actions
   keepingFocus(list, () => replace(list, ...rows));
   const ffn = start && strongestFfn(found, by);
   const stronger = ffn && heads.length > 0 && Math.abs(ffn[by]) > Math.abs(heads[0][by]);
-  replace(
-    parts.more,
-    ...(stronger
-      ? [effectPhrase(trace.model, ffn, start), ` (${effectFigures(ffn)[by === "kl" ? 1 : 0]}).`].flat()
-      : []),
-  );
-  update(parts.save, { hidden: !heads.length || !done });
-  parts.read = () => start && rankingOf(heads, by, start, trace);
-}
-
-/** The heads that are named, as a picture that can be saved. @param {(Ablation & {kind: "head"})[]} heads @param {Measure} by @param {AblationStart} start @param {ModelTrace} trace */
-function rankingOf(heads, by, start, trace) {
-  const rows = heads.map((one) => ({ name: headName(trace.model, one), value: one[by], text: measuredText(one, by) }));
-  const columns = { of: t("rank.figure_part"), what: t(`rank.figure_by_${by}`) };
-  const title = t(`rank.needs_${by}`, { answer: measuredAnswer(start) });
-  return rankingPicture({ id: `rank-${by}`, title, about: figureAbout(by, start, trace, false), ...columns, rows });
+  replace(parts.more, ...(stronger ? [effectPhrase(trace.model, ffn, start), "."].flat() : []));
+  update(parts.more, { title: ffn && effectFigures(ffn).join(" · ") });
 }

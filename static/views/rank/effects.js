@@ -150,10 +150,25 @@ export const strongestFfn = (found, by) =>
     );
 
 /** @param {Ablation} one @param {By} by */
-export const measuredText = (one, by) => signedBy(one[by], by, 3);
+const measuredText = (one, by) => signedBy(one[by], by, 3);
 
 /** A KL has no sign. @param {number} value @param {By} by @param {number} digits */
-export const signedBy = (value, by, digits) => (by === "kl" ? number : signed)(value, digits);
+const signedBy = (value, by, digits) => (by === "kl" ? number : signed)(value, digits);
+
+/** Below this an answer has no percentage points to lose. */
+const RARE = 0.02;
+
+/**
+ * How a measured number is written: a change of ln p as the percentage points that the answer gains or loses, unless it is a rare one.
+ * @param {By} by @param {Pick<AblationStart, "p">} start @returns {(value: number, digits?: number) => string}
+ */
+export function writtenBy(by, { p }) {
+  if (by === "kl" || p < RARE) return (value, digits = 2) => signedBy(value, by, digits);
+  return (value, digits = 1) => signed(100 * p * Math.expm1(value), digits);
+}
+
+/** "97.6 → 92.9 %". @param {Ablation} one @param {Pick<AblationStart, "p">} start */
+const changeText = (one, start) => `${percent(start.p).replace(/\s*%$/, "")} → ${percent(one.p)}`;
 
 /** What is measured with the reader's edits says so. @param {HTMLElement} root @param {ModelTrace} trace @param {State} state */
 export function drawEdited(root, trace, state) {
@@ -210,7 +225,7 @@ export function rankedRow(one, { by, values, start }, { model }, actions) {
     {
       class: "rank-row",
       type: "button",
-      title: t("rank.open", { part: headName(model, one) }),
+      title: [t("rank.open", { part: headName(model, one) }), effectFigures(one).join(" · ")].join("\n"),
       dataset: {
         testid: "rank-row",
         ...data,
@@ -218,11 +233,12 @@ export function rankedRow(one, { by, values, start }, { model }, actions) {
         kl: one.kl,
         focus: `open ${attention} ${layer} ${head}`,
       },
-      on: { click: () => actions.set(opening(one, actions.get())) },
+      on: { click: () => actions.set({ ...opening(one, actions.get()), drawer: null }) },
     },
-    h("span", null, effectPhrase(model, one, start)),
+    h("span", { class: "sr-only" }, effectPhrase(model, one, start)),
+    h("b", { "aria-hidden": true }, headName(model, one)),
     signedTrack(one[by], values),
-    h("span", { class: "mono" }, measuredText(one, by)),
+    h("span", { class: "mono", "aria-hidden": true }, by === "kl" ? measuredText(one, by) : changeText(one, start)),
   );
   const off = h("button", {
     class: "btn",

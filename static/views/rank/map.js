@@ -4,7 +4,6 @@ import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { cssColour } from "../../chart/theme.js";
 import { mostNeeded } from "../../model/ablations.js";
 import { h, setText, update } from "../../ui/dom.js";
-import { number, signed } from "../../ui/format.js";
 import { attentionName } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { placeOf } from "../places.js";
@@ -20,6 +19,7 @@ import {
   shortSwitch,
   switchWords,
   turn,
+  writtenBy,
 } from "./effects.js";
 
 /**
@@ -90,17 +90,23 @@ export function drawEffectMap(block, map, of, trace, state, actions) {
   const { attention, ffnOf, shape } = map;
   const [{ by, scale, ffn, start }, { model }] = [of, trace];
   const name = attentionName(model, attention);
-  block.title.hidden = name === null;
+  const several = name !== null;
+  block.title.hidden = !several;
   setText(block.title, name ?? "");
   const n_head = shape[1] - (ffnOf ? 1 : 0);
   const heads = Array.from({ length: n_head }, (_, head) => String(head));
+  const withFfn = (/** @type {string[]} */ all) => (ffnOf ? [...all, t("rank.ffn_column")] : all);
   const partAt = (/** @type {number} */ row, /** @type {number} */ col) => map.parts[row * shape[1] + col];
   const headAt = (/** @type {number} */ layer, /** @type {number} */ head) => ({ attention, layer, head });
   const cellName = (/** @type {number} */ row, /** @type {number} */ col) =>
     col < n_head ? headName(model, headAt(row, col)) : ffnName(model, { stack: ffnOf ?? "", layer: row });
-  const chosen = block.cursor ?? chosenIn(map, of, state, n_head);
+  const chosen = block.cursor ?? chosenIn(map, of, state, n_head, model);
   const open = (/** @type {number} */ row, /** @type {number} */ col) =>
-    actions.set(col < n_head ? opening(headAt(row, col), actions.get()) : { view: "ffn", attention, layer: row });
+    actions.set({
+      ...(col < n_head ? opening(headAt(row, col), actions.get()) : { view: "ffn", attention, layer: row }),
+      drawer: null,
+    });
+  const word = writtenBy(by, start);
   const hatched = map.parts.map((one) => !one || (one.kind === "head" && isOff(state.interventions, one, model)));
   const values = Float32Array.from(map.parts, (one) => one?.[by] ?? 0);
   const title = [t("rank.figure_title"), name].filter(Boolean).join(" · ");
@@ -118,15 +124,22 @@ export function drawEffectMap(block, map, of, trace, state, actions) {
     scale,
     rows: {
       labels: Array.from({ length: shape[0] }, (_, row) => String(row)),
+      names: several ? undefined : Array.from({ length: shape[0] }, (_, n) => t("rank.layer_n", { n })),
       title: t("rank.layers"),
       role: "",
     },
-    cols: { labels: ffnOf ? [...heads, t("rank.ffn_column")] : heads, title: t("rank.heads"), role: "" },
+    cols: {
+      labels: withFfn(heads),
+      names: several ? undefined : withFfn(heads.map((n) => t("rank.head_n", { n }))),
+      title: t("rank.heads"),
+      role: "",
+    },
     edges: ffnOf ? { col: n_head } : undefined,
     wide: true,
     tall: true,
+    bare: !several,
     numbers: true,
-    cellText: (value, { w }) => (w < ONE ? "" : (by === "kl" ? number : signed)(value, w < TWO ? 1 : 2)),
+    cellText: (value, { w }) => (w < ONE ? "" : w < TWO ? word(value, 1) : word(value)),
     hover(row, col) {
       const one = partAt(row, col);
       return one ? [effectWords(model, one, start), ...effectFigures(one)] : [cellName(row, col), t("rank.unmeasured")];
@@ -134,7 +147,9 @@ export function drawEffectMap(block, map, of, trace, state, actions) {
     describe(row, col) {
       const one = partAt(row, col);
       if (!one) return [`${cellName(row, col)}: ${t("rank.unmeasured")}`];
-      return [...effectPhrase(model, one, start), ` (${effectFigures(one).join(" · ")})`];
+      return hatched[row * shape[1] + col]
+        ? [`${cellName(row, col)}: ${t("rank.off_mark")}`]
+        : effectPhrase(model, one, start);
     },
     chosen: { ...chosen, span: "cell", role: "k" },
     onChoose(row, col) {
@@ -158,11 +173,14 @@ export function drawEffectMap(block, map, of, trace, state, actions) {
 
 /**
  * The cell that is chosen before the reader chooses one: the open head, otherwise the head with the largest effect here.
- * @param {EffectMap} map @param {{by: Measure, found: Ablation[]}} of @param {State} state @param {number} n_head
+ * @param {EffectMap} map @param {{by: Measure, found: Ablation[]}} of @param {State} state @param {number} n_head @param {ModelTrace["model"]} model
  */
-function chosenIn({ attention, shape: [n_layer] }, { by, found }, state, n_head) {
+function chosenIn({ attention, shape: [n_layer] }, { by, found }, state, n_head, model) {
   const isHere = placeOf(state).name === "head" && (state.attention ?? attention) === attention;
-  if (isHere && state.layer < n_layer && state.head < n_head) return { row: state.layer, col: state.head };
+  const isThere = isHere && state.layer < n_layer && state.head < n_head;
+  // Switched off already, it changes nothing more.
+  if (isThere && !isOff(state.interventions, { attention, layer: state.layer, head: state.head }, model))
+    return { row: state.layer, col: state.head };
   const [most] = mostNeeded(
     found.filter((one) => one.kind === "head" && one.attention === attention),
     by,
