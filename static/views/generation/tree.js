@@ -3,7 +3,6 @@
  * node; two nodes can be chosen to be compared.
  */
 
-import { typeScale } from "../../chart/theme.js";
 import { tokenName } from "../../model/labels.js";
 import { nodeAt, textAt, wayTo } from "../../state/text_tree.js";
 import { pairOf } from "../../state/tree_changes.js";
@@ -101,7 +100,7 @@ export function createTree(session, player, actions) {
     const at = ZOOMS.indexOf(zoom);
     zooms.forEach((button, up) => update(button, { "aria-disabled": ZOOMS[at + (up ? 1 : -1)] ? null : "true" }));
     const words = wayTo(tree, here).map((one) => nodeAt(tree, one).ids.map(session.word));
-    const content = JSON.stringify([here, zoom, room, typeScale(), words]);
+    const content = JSON.stringify([here, zoom, room, words]);
     if (tree === known && content === drawn) return;
     [known, drawn] = [tree, content];
     paint(here, trace);
@@ -115,7 +114,7 @@ export function createTree(session, player, actions) {
       tree,
       here,
       trace,
-      zoom: zoom * typeScale(),
+      zoom, // large type zooms the whole panel
       room,
       brief: last.state.lesson !== null,
     });
@@ -173,8 +172,7 @@ function itemOf(picture, one, go) {
     : treeEdge(picture, one);
   const from = x + (bends ? SIZE.bend * zoom : 0);
   const about = isRoot ? t("tree.root", { n: node.ids.length }) : aboutOf(picture, one);
-  const share =
-    node.p !== undefined && !picture.brief && zoom / typeScale() >= LEAST_SHARES ? briefPercent(node.p) : "";
+  const share = node.p !== undefined && !picture.brief && zoom >= LEAST_SHARES ? briefPercent(node.p) : "";
   const content = [
     h("span", { class: "text" }, nodeLabel(picture, one.at)),
     h(
