@@ -62,12 +62,12 @@ export const tokenName = (token) => labelName(tokenLabel(token));
 
 /**
  * The same of a label: as read, without the marks of spaces around it. Punctuation is quoted, because "looks most at ,"
- * would be unreadable.
+ * would be unreadable; a sign for a space or a new line is not.
  * @param {string} label
  */
 export function labelName(label) {
   const read = label.replace(/^·+|·+$/g, "") || label;
-  return read === "" || /[\p{L}\p{N}]/u.test(read) ? read : quoted(read);
+  return read === "" || /[\p{L}\p{N}]|^[·↵⇥␍⍽□]+$/u.test(read) ? read : quoted(read);
 }
 
 const QUOTES = /["'`“”‘’„«»「」『』]/;

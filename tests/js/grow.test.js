@@ -41,7 +41,8 @@ const lastRows = ({ shape: [nHead, nQuery, nKey], data }) =>
 test("each of two self-attentions in a layer gets its own rows", () => {
   const model = withNear();
   const step = { token: TOKEN, seconds: 0, rows: { self: rowsOf(100, 3), near: rowsOf(1, 3) } };
-  const { tensors } = grow({ meta: META, tensors: overviewsOf(model) }, step, model);
+  const { meta, tensors } = grow({ meta: { ...META, read_text: "zz" }, tensors: overviewsOf(model) }, step, model);
+  assert.deepEqual([meta.text, meta.read_text], ["zzz", "zzz"], "the text that is read grows, too");
   for (const [{ id, roles }, first] of /** @type {[any, number][]} */ (
     model.description.attentions.map((/** @type {any} */ one) => [one, one.id === "self" ? 100 : 1])
   ))

@@ -100,8 +100,8 @@ testWith({
 test("in a sentence a token is called as it is read: without the marks of spaces, punctuation in quotes", () => {
   const token = (text) => /** @type {any} */ ({ text, bytes: "", partial: false, special: false });
   assert.deepEqual(
-    [" red", "red ", ".", " ,", "私の", "  "].map((text) => tokenName(token(text))),
-    ["red", "red", "“.”", "“,”", "私の", "“··”"],
+    [" red", "red ", ".", " ,", "私の", "  ", "\n"].map((text) => tokenName(token(text))),
+    ["red", "red", "“.”", "“,”", "私の", "··", "↵"],
   );
   assert.deepEqual(
     ['"', ' "', "”", ",”", "「"].map((text) => tokenName(token(text))),
