@@ -132,6 +132,14 @@ export function textOf(tokens) {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes); // U+FEFF is a character of a text like any other
 }
 
+/** A token with a part of a character: what can be read of it, and the bytes of that part: "を⟨e5⟩". @param {Pick<Token, "bytes">} token */
+export function partText({ bytes }) {
+  let end = bytes.length;
+  while (textOf([{ bytes: bytes.slice(0, end) }]).includes("\ufffd")) end -= 2;
+  const read = textOf([{ bytes: bytes.slice(0, end) }]).trim();
+  return end < bytes.length ? read + bytesLabel(bytes.slice(end)) : read;
+}
+
 // What tokens are called in a sentence: words as read, with a number where a word comes again. No DOM.
 
 /** @typedef {{word: string, nth: number|null, patch?: Patch}} Name  `patch`: of a picture; `nth`: 1 for the first of several; null: it comes once */

@@ -1,6 +1,6 @@
 /** Tokens, classes and predictions in words: a token's text as nodes (marks and bytes are lighter than the typed text), its name in a sentence. */
 
-import { labelName, textOf, tokenLabel, tokenName, tokenParts } from "../model/labels.js";
+import { labelName, markName, partText, textOf, tokenLabel, tokenName, tokenParts } from "../model/labels.js";
 import { actualNext } from "../model/sides.js";
 import { h } from "./dom.js";
 import { integer, number, percent } from "./format.js";
@@ -104,6 +104,12 @@ const CLASSES = { text: null, mark: "token-mark", byte: "token-byte" };
 export function tokenText(token) {
   if ("patch" in token && token.patch) return [patchPicture(/** @type {any} */ (token).patch)];
   return tokenParts(token).map(({ kind, text }) => h("span", { class: CLASSES[kind], translate: "no" }, text));
+}
+
+/** A token that is offered: punctuation in quotes (a full stop alone would be a speck), of a part of a character what can be read. @param {Parameters<typeof tokenText>[0] & Parameters<typeof markName>[0]} token @returns {Node[]} */
+export function offeredText(token) {
+  const name = markName(token) ?? (token.partial ? partText(token) : null);
+  return name === null ? tokenText(token) : [h("span", { translate: "no" }, name)];
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The dock: Back, Step and Play; what the model answers as chips; how the next token is drawn; and the drawers of generation. */
 
 import { fillsMask, predictsTokens } from "../model/description.js";
-import { markName, tokenName } from "../model/labels.js";
+import { tokenName } from "../model/labels.js";
 import { rowOf } from "../model/selection.js";
 import { canHide, filled, taken } from "../model/written.js";
 import { DEFAULTS } from "../state/store.js";
@@ -9,7 +9,7 @@ import { createPopover, segment } from "../ui/controls.js";
 import { h, keepWidth, measured, perRoot, replace, replaceChanged, setText, svg, update } from "../ui/dom.js";
 import { briefPercent, percent } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";
-import { className, kindOfToken, namedToken, tokenText } from "../ui/token_text.js";
+import { className, kindOfToken, namedToken, offeredText } from "../ui/token_text.js";
 import { createButtons, createProblem, createTyped } from "./generation/buttons.js";
 import { createDraw } from "./generation/draw_bar.js";
 import { writerOf } from "./generation/player.js";
@@ -279,9 +279,7 @@ function candidateOf(token, words, kind, more) {
     share: percent(more.cut === null ? more.share : token.before, 1),
     filter: token.cut ? t(`candidates.filter.${token.cut}`) : t("candidates.settings"),
   });
-  const mark = markName(token);
-  const text = mark === null ? [tokenText(token)].flat() : [h("span", { translate: "no" }, mark)];
-  return { text, id: token.id, words: kind ? `${said} · ${kind}` : said, ...more };
+  return { text: offeredText(token), id: token.id, words: kind ? `${said} · ${kind}` : said, ...more };
 }
 
 function makeChip() {

@@ -8,6 +8,7 @@ import {
   markName,
   namesOf,
   nameText,
+  partText,
   textOf,
   tokenLabel,
   tokenName,
@@ -95,6 +96,13 @@ testWith({
   assert.equal(after(" said", token(' "')), "quote");
   assert.equal(after(".", token("\n")), "new line");
   assert.equal(after(" a", token("", { partial: true })), "bytes");
+});
+
+test("of a token with a part of a character what can be read is shown, and the bytes of that part", () => {
+  assert.deepEqual(
+    ["e38292e5", "e5", "20e280", "8292"].map((bytes) => partText({ bytes })),
+    ["を⟨e5⟩", "⟨e5⟩", "⟨e2 80⟩", "⟨82 92⟩"],
+  );
 });
 
 test("in a sentence a token is called as it is read: without the marks of spaces, punctuation in quotes", () => {

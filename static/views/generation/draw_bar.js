@@ -1,14 +1,14 @@
 /** The draw as a bar: the shares of [0, 1) that tokens have, and where the random number falls; before a step, and as it lands. */
 
 import { typeScale, widthOf } from "../../chart/theme.js";
-import { markName, tokenName } from "../../model/labels.js";
+import { tokenName } from "../../model/labels.js";
 import { uniform } from "../../model/sampling.js";
 import { rowOf } from "../../model/selection.js";
 import { begins } from "../../model/written.js";
 import { h, plainText, replaceChanged } from "../../ui/dom.js";
 import { briefPercent, number } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { namedToken, tokenText } from "../../ui/token_text.js";
+import { namedToken, offeredText } from "../../ui/token_text.js";
 
 /**
  * @import { ModelTrace, Prediction } from "../../data/model_trace.js"
@@ -51,14 +51,8 @@ export const partsOf = (session, from, u) =>
   keptShares(from).map((share, _, shares) => ({
     ...share,
     hit: u !== null && share === shareAt(shares, u),
-    text: share.id === null ? [t("generation.others")] : nameIn(session.word(share.id)),
+    text: share.id === null ? [t("generation.others")] : offeredText(session.word(share.id)),
   }));
-
-/** As the chips have it: a full stop alone would be a speck. @param {Parameters<typeof tokenText>[0] & Parameters<typeof markName>[0]} token */
-function nameIn(token) {
-  const mark = markName(token);
-  return mark === null ? tokenText(token) : [mark];
-}
 
 /**
  * The candidate that a number will take; null: it is the likeliest, or not among those that were sent.
