@@ -57,7 +57,13 @@ export function grow({ meta, tensors }, { token, rows, seconds }, model) {
 function longerSource({ tokens, position_ids }, token) {
   const all = [...tokens, token];
   const text = textOf(all);
-  return { tokens: all, text, read_text: text, n_characters: [...text].length, position_ids: [...position_ids, position_ids.length] };
+  return {
+    tokens: all,
+    text,
+    read_text: text,
+    n_characters: [...text].length,
+    position_ids: [...position_ids, position_ids.length],
+  };
 }
 
 /** @param {{target_tokens: Token[], target_position_ids?: number[]}} meta @param {Token} token */
