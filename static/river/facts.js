@@ -93,9 +93,7 @@ function pictureInputs(trace, state) {
   const { explained, withoutKnockouts, asTrained, predictions, classes, attentions } = trace;
   const row = chosenRow(state, trace);
   const { query, key } = position(state, trace);
-  const at = isModel(state)
-    ? null
-    : [placeOf(state).name, state.view, trace.attention.id, state.layer, state.head, query, key];
+  const at = isModel(state) ? null : [placeOf(state).name, trace.attention.id, state.layer, state.head, query, key];
   return {
     answers: [
       explained.route,

@@ -229,9 +229,9 @@ function createRiver(parts) {
     const struck = chosen !== null && [chosen, edgeOf(trace, state, true)].some((edge) => isKnockedOut(facts, edge));
     parts.says.hidden = covered;
     const { predicts } = trace.model.description;
-    const spot = spotOf(trace, state, facts);
     const before = sideShown(state) === "before";
     tell = () => {
+      const spot = spotOf(trace, now?.state ?? state, facts);
       const told = { ...facts, comes: comesOf({ trace, state, actions }, facts.row) };
       const words = covered ? [] : sentenceOf(told, predicts, ofHead, writtenOf({ trace, actions }, facts.row), spot);
       say(parts.says, before && !covered ? [t("say.before"), ...words.filter(offersNothing)] : words);
@@ -299,9 +299,10 @@ function createRiver(parts) {
     show(newest) {
       if (!follows) writerOf(newest.actions).onChange(() => now && tell());
       follows = true;
-      const same = now !== null && samePicture(now, newest);
+      const [was, same] = [now, now !== null && samePicture(now, newest)];
       now = newest;
       if (!same) render();
+      else if (was?.state.view !== newest.state.view) tell(); // another view of the same place
     },
 
     /** It is not shown: nothing is measured. */
