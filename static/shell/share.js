@@ -1,9 +1,10 @@
 /**
- * The share button: the address bar already holds the link; this copies it and says so. If the text is too long for a
- * link, a file is offered.
+ * The share button: the address bar already holds the link; this copies it and says so below the button. If the text is too long for
+ * a link, a file is offered.
  */
 
 import { isTooLong } from "../state/link.js";
+import { h } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 
 /** @import { Context } from "../page.js" */
@@ -21,19 +22,20 @@ const LOCAL = /^(localhost|127\..+|\[::1\])$/;
  *   makes a file of what is shown, and returns its name
  */
 export function createShare(button, { address, status, canSave, save }) {
-  const label = button.textContent;
+  const note = h("span", { class: "share-note", hidden: true, dataset: { testid: "share-note" } });
+  button.append(note);
   let timer = 0;
   let offers = false;
 
   /** @param {string} words @param {number} [ms] */
   function say(words, ms = SAID_FOR_MS) {
-    button.style.minWidth = `${button.offsetWidth}px`; // so that the other buttons do not move
-    button.textContent = words;
+    note.textContent = words;
+    note.hidden = false;
     status.say(words);
     clearTimeout(timer);
     timer = setTimeout(() => {
       offers = false;
-      button.textContent = label;
+      note.hidden = true;
     }, ms);
   }
 

@@ -545,8 +545,10 @@ def test_model_menu_by_keyboard(page: "Page") -> None:
 def test_share_copies_the_address(open_page: "Callable[..., Page]") -> None:
     page = open_page(permissions=["clipboard-read", "clipboard-write"])
     show(page, "layer=2&text=" + TEXT)
+    lessons = page.get_by_test_id("lessons-button").bounding_box()
     page.get_by_test_id("share").click()
-    page.get_by_text("Link copied").first.wait_for()
+    expect(page.get_by_test_id("share-note")).to_contain_text("Link copied")
+    assert page.get_by_test_id("lessons-button").bounding_box() == lessons
     assert page.evaluate("navigator.clipboard.readText()") == page.url
     assert "--host 0.0.0.0" in (page.get_by_test_id("share").get_attribute("title") or ""), (
         "127.0.0.1 is not a link for a class"
@@ -616,7 +618,7 @@ def test_what_is_typed_reaches_no_address_and_survives_a_reload(page: "Page", pa
     type(page).reload(page)
     expect(page.get_by_test_id("sentence")).to_have_value(long)
     page.get_by_test_id("share").click()
-    expect(page.get_by_test_id("share")).to_have_text("Too long for a link")
+    expect(page.get_by_test_id("share-note")).to_have_text("Too long for a link")
     page.goto(page.url.replace("kept=", "kept=x"))
     expect(page.locator(".banner")).to_contain_text("kept in the tab that it was typed in")
     page_errors.clear()  # the browser reports each 422
@@ -649,7 +651,7 @@ def test_a_long_link_is_offered_as_a_file(page: "Page") -> None:
     run = json.dumps({"model": "stories-gpt", "input": {"text": TEXT}, "interventions": edits})
     show(page, "layer=1#" + urlencode({"run": run}))
     page.get_by_test_id("share").click()
-    expect(page.get_by_test_id("share")).to_have_text("Too long for a link: save it as a file?")
+    expect(page.get_by_test_id("share-note")).to_have_text("Too long for a link: save it as a file?")
     with page.expect_download() as saving:
         page.get_by_test_id("share").click()
     assert saving.value.suggested_filename.endswith(".safetensors")

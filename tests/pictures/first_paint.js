@@ -260,7 +260,7 @@ function phone(drawn) {
     `<text class="small" x="0" dx="8" y="16">${title}</text>`,
     `</svg></div>`,
     ...answers(drawn),
-    `<svg class="first-guess"><text class="at" style="--r:${down(band.bottom)}" x="2" dy="20"><tspan class="small">⟦river.lens_here⟧</tspan><tspan class="final">${escaped(name)} (${text})</tspan></text></svg>`,
+    `<svg class="first-guess"><text class="at" style="--r:${down(band.bottom)}" x="2" dy="20"><tspan class="small">⟦river.lens_here⟧</tspan><tspan class="final">${escaped(name)} ${text}</tspan></text></svg>`,
   ];
 }
 

@@ -38,7 +38,7 @@ function drawLensOf(pen, layer, { y, arrived }, style) {
   const x = 2 + pen.measureText(style.lensHere).width;
   if (!arrived) return; // the streams have not come so far
   write(pen, style, { size: 15, colour: final ? style.colours.bar : style.colours.dim, bold: fresh });
-  pen.fillText(`${name} (${text})`, x, y);
+  pen.fillText(`${name} ${text}`, x, y);
 }
 
 /** What the model would say if it stopped after each layer; bold where that changes. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
