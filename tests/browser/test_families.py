@@ -91,7 +91,7 @@ def test_cross_attention_is_target_by_source(page: "Page", translator: checkpoin
     truth = traced(translator, list(taps.values()), target)
     pattern = truth.tensors[taps["cross"]][HEAD]
 
-    assert opened(page) == f"Cross-attention · Layer {LAYER} · Head {HEAD}"
+    assert opened(page) == f"Cross-attention · Head {LAYER}·{HEAD}"
     torch.testing.assert_close(numbers(page, "weights"), pattern, atol=1e-6, rtol=0)
     assert pattern.shape == (len(target) + 1, len(translator.tokenizer.encode(TEXT)))
     assert ids_in(page, "token") == truth.ids

@@ -136,7 +136,7 @@ def performed(page: "Page", step: str) -> None:
         assert page.locator(".lesson-figure .row-bar").count() == 14
         assert page.locator(".lesson-figure .row-bar.best").text_content().startswith("·car")
     elif step == "mask":
-        page.locator(".overlay .tipped").filter(has_text="future").first.wait_for()
+        page.locator(".overlay .tipped").filter(has_text="on later").first.wait_for()
     elif step == "writing":
         page.get_by_test_id("tree-end").nth(1).wait_for()
 

@@ -7,10 +7,10 @@ import { h, hoverless, measured, newId, perRoot, svg, update } from "../../ui/do
 import { t } from "../../ui/i18n.js";
 import { announce, heightsFor } from "../pictures.js";
 import { drawNumbers } from "../table.js";
-import { leastNumber, typeScale } from "../theme.js";
+import { leastNumber, leastText, typeScale } from "../theme.js";
 import { followKeys, followPen, followPointer, followZoom } from "./input.js";
 import { isHead, isNote } from "./labels.js";
-import { matrixSize, titledSize } from "./layout.js";
+import { matrixSize, NOTE_SIZE, titledSize } from "./layout.js";
 import { buildMap, showMap } from "./map.js";
 import { showShapes } from "./nodes.js";
 import { buttonsOf, makeTip, showCellTip, showReadout } from "./readout.js";
@@ -223,7 +223,9 @@ function paintIn(parts, room) {
 /** @param {Matrix} matrix @param {Room} room @returns {Size} */
 function sizeIn(matrix, room) {
   const least = matrix.bare ? Math.max(BARE, leastNumber() ?? 0) : leastNumber();
-  return { ...matrixSize(matrix, room), least };
+  const size = matrixSize(matrix, room);
+  const noteWidth = matrix.bare && leastText() <= NOTE_SIZE ? size.noteWidth : 0; // not where all text is large
+  return { ...size, least, noteWidth };
 }
 
 /** @param {Parts} parts @param {Matrix} matrix @param {Size} size */

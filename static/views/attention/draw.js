@@ -111,20 +111,14 @@ const elementsOf = perRoot((root) => {
   const [forms, feature] = [buildForms(), buildFeatureChoice()];
   const pencil = buildPencil(root);
   const places = { alone: h("div", null), both: h("div", null), ...forms.places };
+  const tools = h("div", { class: "tools" }, forms.average, forms.pairs.box, forms.forms.box, forms.units.box);
   root.append(
-    h(
-      "div",
-      { class: "bar" },
-      title,
-      headChip(),
-      h("span", { class: "grow" }),
-      h("div", { class: "tools" }, forms.average, forms.pairs.box, forms.forms.box, forms.units.box),
-    ),
+    h("div", { class: "bar" }, title, headChip(), h("span", { class: "grow" }), tools),
     h("div", { class: "step-strip" }, stepper, pencil.box, feature.element),
     h("div", { class: "says-row" }, formula, says),
     h("div", { class: "station-body" }, forms.options, Object.values(places), foot),
   );
-  return { title, stepper, legend, foot, formula, says, note, forms, feature, pencil, places, drawn: "" };
+  return { title, tools, stepper, legend, foot, formula, says, note, forms, feature, pencil, places, drawn: "" };
 });
 
 /** @typedef {ReturnType<typeof elementsOf>} Parts */
@@ -162,15 +156,16 @@ function drawPicture(parts, step, trace, state, actions, morph) {
   const shown = underEdits(parts.pencil, trace, state, actions);
   if (step === "weights") drawWeightsStep(parts, shown, state, actions, morph);
   else morph(parts.places.alone, () => drawStep(parts, step, shown, state, actions));
-  seatLegend(parts);
+  seatLegend(parts, state.lesson !== null);
   if (!parts.places.alone.hidden) drawRowKeys(parts.places.alone, shown, state, actions, parts.pencil.pen);
 }
 
-/** The legend stands under the cells, before their table; with the pencil on, it says what that does. @param {Parts} parts */
-function seatLegend({ places, legend, foot, pencil: { pen } }) {
+/** The legend stands under the cells, before their table, in a lesson over them; with the pencil on, it says what that does. @param {Parts} parts @param {boolean} over */
+function seatLegend({ places, tools, legend, foot, pencil: { pen } }, over) {
   const place = Object.values(places).find(({ hidden }) => !hidden);
   const matrix = place?.querySelector(":scope > .matrix");
-  if (!matrix) places.both.parentElement?.append(foot);
+  if (over) tools.before(foot);
+  else if (!matrix) places.both.parentElement?.append(foot);
   else if (foot.parentElement !== place) matrix.after(foot);
   if (pen && matrix) legend.firstElementChild?.append(h("span", { class: "unless-noted pen-hint" }, t("pencil.here")));
 }
