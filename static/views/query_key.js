@@ -36,6 +36,9 @@ export function reasonOf(reasons) {
   return namesOf(reasons, "matrix.reason");
 }
 
+/** "causal mask": where there is little room. @param {number} reasons */
+export const shortReasonOf = (reasons) => namesOf(reasons, "table.reason");
+
 /** @param {number} reasons  a set, bit by bit @param {string} area  of the catalogue */
 function namesOf(reasons, area) {
   const names = Object.keys(WITH_ABSENT).filter((name) => reasons & WITH_ABSENT[name]);
@@ -136,9 +139,7 @@ function describeCell(query, key, [string, { value, ...vars }]) {
  */
 function tableText({ reasons, forbidden }, at, [string, vars]) {
   if (reasons?.[at])
-    return [vars.value, t("table.forbidden", { reason: namesOf(reasons[at], "table.reason") })]
-      .filter(Boolean)
-      .join(" ");
+    return [vars.value, t("table.forbidden", { reason: shortReasonOf(reasons[at]) })].filter(Boolean).join(" ");
   return forbidden?.[at] ? t(string, vars) : vars.value;
 }
 

@@ -12,7 +12,7 @@ import { checkMark, number, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { math, mi, mo, sup } from "../../../ui/mathml.js";
 import { letterOf } from "../../formulas.js";
-import { reasonOf } from "../../query_key.js";
+import { shortReasonOf } from "../../query_key.js";
 import { drawCard, labelOf, nameIn, whereOf } from "../card.js";
 import { writesWords } from "../parts.js";
 
@@ -164,7 +164,7 @@ function softmaxLines({ detail }, { terms, query, key }, before, gap) {
     {
       name: "mask",
       label: "+ M",
-      words: reasons ? h("b", { class: "q" }, reasonOf(reasons)) : t("card.allowed"),
+      words: reasons ? h("b", { class: "q" }, shortReasonOf(reasons)) : t("card.allowed"),
       output: reasons ? "−∞" : "+ 0",
     },
     {
