@@ -12,7 +12,7 @@ import { attentionOf, can, has, parameterOf, predictsTokens, stacksOf } from "..
 import { parameterNeeds, tensorNeeds } from "../model/taps.js";
 import { knowsValues, needsOfScores, needsOfWeights, weighsKeys } from "../model/weight_arithmetic.js";
 import { attentionSteps, averageNeeds, chosenIn, openAttentionStep } from "./attention/steps.js";
-import { knownOf } from "./computation/needs.js";
+import { inspectorOf, knownOf } from "./computation/needs.js";
 import { openStep, stationOf, walkSteps } from "./computation/steps.js";
 import { openFfn, openFfnStep } from "./ffn/data.js";
 import {
@@ -335,7 +335,7 @@ export const computation = {
     const step = openWalkStep(state, model);
     return knownOf(step).needs(step, model);
   },
-  inspector: (state, model) => knownOf(openWalkStep(state, model)).inspector,
+  inspector: (state, model) => inspectorOf(openWalkStep(state, model)),
   gives: (state, model) => knownOf(openWalkStep(state, model)).gives,
   ...lazily(() => import("./computation/draw.js")),
 };

@@ -257,6 +257,8 @@ def test_the_walk_is_walked(page: "Page", cases: dict[str, Case]) -> None:
     assert page.locator('[data-station="computation"] [data-testid="opened-title"]').inner_text() == (
         "Cross-attention · Head 0·3"
     )
+    page.get_by_test_id("all-heads").click()  # they lie over the walk
+    page.wait_for_selector('[data-testid="all-heads"][aria-expanded="false"]')
 
 
 def test_only_what_a_step_shows_is_asked_for_once(page: "Page", cases: dict[str, Case]) -> None:

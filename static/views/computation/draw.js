@@ -5,7 +5,7 @@
 
 import { readsPhotos } from "../../model/patches.js";
 import { segment } from "../../ui/controls.js";
-import { h, keepingFocus, newId, perRoot, replace, setText } from "../../ui/dom.js";
+import { h, keepingFocus, newId, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { ffnTitle, headTitle } from "../../ui/heads.js";
 import { hasString, t } from "../../ui/i18n.js";
 import { setFormulas } from "../../ui/mathml.js";
@@ -33,9 +33,10 @@ const elementsOf = perRoot((root) => {
   const parts = {
     id,
     width: 0,
+    tallest: 0,
     title: h("h1", { dataset: { testid: "opened-title" } }),
     ways: segment(t("computation.way"), ["one", "all"], "way", (name) => t(`computation.way_${name}`)),
-    place: h("div"),
+    place: h("div", { class: "walk-place" }),
     formula: h("div", { class: "formula", dataset: { testid: "computation-formula" } }),
     about: h("p", { class: "dim about" }),
     source: h("div"),
@@ -80,7 +81,7 @@ export function draw(root, trace, state, actions) {
   drawChoices(parts, context, state, actions);
   drawBody(parts, context, state, actions);
   drawShapes(parts.source, parts.board && !parts.picture.hidden ? parts.board.picture.mats : []);
-  bringResult(parts, walk);
+  bringResult(root, parts, walk);
   walk.player.drawn();
   prefetch(steps, step, actions);
 }
@@ -103,11 +104,15 @@ const followedIn = ({ board, picture }) =>
   board && !picture.hidden ? followed(board.picture, board.cell, board.context.step) : {};
 
 /**
- * Scrolls to the step's result, so that it was visible before Play continues.
- * @param {Parts} parts @param {ReturnType<typeof buildWalk>} walk
+ * Scrolls to the step's result, so that it was visible before Play continues. The page stays as long as its longest step, so that it does
+ * not jump back with a short one.
+ * @param {HTMLElement} root @param {Parts} parts @param {ReturnType<typeof buildWalk>} walk
  */
-function bringResult({ board, list, picture }, walk) {
+function bringResult(root, parts, walk) {
   if (!walk.player.playing) return;
+  const { board, list, picture } = parts;
+  parts.tallest = Math.max(parts.tallest, root.offsetHeight);
+  update(root, { style: { minHeight: `${parts.tallest}px` } });
   const result = picture.hidden || !board ? list : board.drawn[board.picture.mats.indexOf(board.picture.result)].frame;
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   result.scrollIntoView({ block: "nearest", behavior: calm ? "instant" : "smooth" });

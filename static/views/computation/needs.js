@@ -2,9 +2,9 @@
  * What each kind of step needs, and what the inspector explains at it, both known before its picture is loaded. No DOM.
  */
 
-import { ACTIVATION_STEPS, answersTokens } from "../../model/description.js";
+import { ACTIVATION_STEPS, answersTokens, has } from "../../model/description.js";
 import { parameterNeeds, tensorNeeds } from "../../model/taps.js";
-import { needsOfWeights, weighsKeys } from "../../model/weight_arithmetic.js";
+import { knowsScores, needsOfWeights, weighsKeys } from "../../model/weight_arithmetic.js";
 import { roleOf } from "./steps.js";
 import { answerOf, LINEAR, NORMS, SHIFTED, SKIPPED, streamStart, sumOf, tapIn, tapNames } from "./taps.js";
 
@@ -135,6 +135,17 @@ const ROLE = {
     ...Object.values(tapNames(step)).map(([kind, name]) => `${kind}:${name}`),
   ],
 };
+
+/** The steps of an attention beside which the arithmetic of its chosen weight stands, where the page knows it: it stays while Play goes on. */
+const OF_WEIGHT = ["q", "k", "v", "heads", "av", "concat", "wo", "residual"];
+
+/** What the inspector explains at a step. @param {Step} step @returns {string|null} */
+export function inspectorOf(step) {
+  const { attention, kind } = step;
+  const known =
+    OF_WEIGHT.includes(kind) && knowsScores(attention) && has(/** @type {Attention} */ (attention), "pattern");
+  return known ? "weight" : knownOf(step).inspector;
+}
 
 /** What is known of a step's kind; for a role without a separate kind, what its equation names. @param {Step} step @returns {Known} */
 export const knownOf = (step) => KNOWN[step.kind] ?? ROLE;

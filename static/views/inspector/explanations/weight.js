@@ -139,7 +139,7 @@ export function draw(root, trace, state, actions) {
   drawSoftmax(parts.steps, trace, terms);
   drawZeroed(parts.steps.zeroed, trace, query, key);
   const { part, length } = drawEffect(parts, trace, state, valuesFor(scoring, query), terms, query, key);
-  const lit = LIT[step] ?? ["exp", "weight"];
+  const lit = (state.view === "computation" && WALK_LIT[walkKind(trace, state)]) || (LIT[step] ?? ["exp", "weight"]);
   drawWeightCard(parts.card, trace, state, { scoring, terms, query, key, part, length, lit });
   for (const [name, { item }] of Object.entries(parts.steps))
     item.classList.toggle("lit", LIT[step]?.includes(name) ?? false);
@@ -149,8 +149,17 @@ export function draw(root, trace, state, actions) {
 /** The step that the open picture shows: of attention, or of the walk. @param {HeadTrace} trace @param {State} state @returns {StepName} */
 function shownStep({ attention, model }, state) {
   if (state.view !== "computation") return openAttentionStep(attention, state) ?? "weights";
-  return IN_WALK[openStep(walkSteps(model, state), model, state).kind] ?? "weights";
+  return IN_WALK[walkKind({ model }, state)] ?? "weights";
 }
+
+/** @param {Pick<HeadTrace, "model">} trace @param {State} state */
+const walkKind = ({ model }, state) => openStep(walkSteps(model, state), model, state).kind;
+
+/** The lines of the card that a step of the walk computes, where the steps of attention say nothing of it. @type {Object<string, string[]>} */
+const WALK_LIT = {
+  ...{ q: ["q"], k: ["k"], v: ["part"], heads: ["q", "k"], av: ["part"] },
+  ...{ concat: ["part"], wo: ["moves", "logit"], residual: ["moves", "logit"] },
+};
 
 /** @type {Object<string, StepName>} */
 const IN_WALK = { scores: "qk", scale: "scaled", mask: "masked" };
