@@ -1,7 +1,7 @@
 /** Requests to /api/explain/…: the fields of each question, from the state and the trace. No DOM. */
 
 import { compared, sidesAfter } from "../model/compare/runs.js";
-import { stackOf } from "../model/description.js";
+import { can, stackOf } from "../model/description.js";
 import { position, rowOf } from "../model/selection.js";
 import { inside } from "../model/sides.js";
 import { choice, onOff, typed } from "../state/fields.js";
@@ -12,6 +12,7 @@ import { prefixRow, trainingState as trainingView } from "./training.js";
 
 /**
  * @import { Alignment } from "../model/compare/compare.js"
+ * @import { Model } from "../model/description.js"
  * @import { State } from "../state/store.js"
  * @import { ModelTrace } from "./model_trace.js"
  * @import { When } from "./needs.js"
@@ -34,13 +35,35 @@ export const rankState = viewState("rank", {
   shows: choice(...RANK_SHOWN),
   scope: choice(...RANK_SCOPES),
   axis: choice(...RANK_AXES),
-  bars: onOff(false),
+  bars: choice("auto", "on", "off"),
   against: choice(...RANK_AGAINST),
   source: typed(""),
   path: choice(...RANK_PATHS),
   ffns: onOff(false),
   hand: choice(...RANK_HAND),
 });
+
+/** More is large: its lines come later, and nothing of it is measured before it is asked for. */
+export const MANY_LAYERS = 12;
+export const MANY_TOKENS = 256;
+
+/** The largest vocabulary whose tokens may be bytes or characters. In a larger one, a token has about four. */
+const [BYTES, CHARACTERS] = [1000, 4];
+
+/** Whether a run is large, told from the text alone. @param {State} state @param {Model} model */
+export function isLate({ text, ids, file }, { description: { stacks, vocab_size: vocab } }) {
+  const layers = stacks.reduce((/** @type {number} */ sum, /** @type {any} */ stack) => sum + stack.layers.length, 0);
+  const most = MANY_TOKENS * (ids || vocab < BYTES ? 1 : CHARACTERS);
+  return file === null && (layers > MANY_LAYERS || (ids ?? text).length > most);
+}
+
+/** Whether what each head does for the answer is drawn: of a large run, where a reader asked for it. @param {State} state @param {Model} model */
+export function showsEffects(state, model) {
+  const { bars } = rankState.of(state);
+  if (state.file !== null || state.quiz || state.lesson !== null || state.start || !can(model, "ablations"))
+    return false;
+  return bars === "on" || (bars === "auto" && !isLate(state, model));
+}
 
 /** How many candidates the lens lists, how many units a token, how many neighbours. */
 const [N_LENS, N_UNITS, N_NEIGHBOURS] = [5, 8, 12];

@@ -40,8 +40,11 @@ export function createTypist(now = () => performance.now()) {
 /** How long what is known of another head waits for its numbers, so that both are drawn at once. Milliseconds. */
 const WAIT_MS = 50;
 
+/** Long enough that someone who steps once a second, or types, asks for nothing of it. Milliseconds. */
+const QUIET_MS = 1200;
+
 /** Long enough to be sure that no other key follows at once. */
-const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+const pause = (ms = PAUSE_MS) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
  * @param {ReturnType<typeof import("./traces.js").createTraces>} traces
@@ -95,6 +98,12 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
         for (const one of [need].flat()) available.add(one);
         shown.add();
       };
+      const effects = all.find(({ kind }) => kind === "ablations");
+      const known = effects && traces.knownAblations(pinned, modelTrace(parts));
+      if (known) {
+        parts.ablations = known;
+        available.add(effects.need);
+      }
       for (const one of all) if (isHere(one, modelTrace(parts))) available.add(one.need);
       const can = all.filter(({ need }) => modelTrace(parts).lacks(need) === null && !available.has(need));
       const opens = !atOnce && shownKey === key && can.some(({ kind }) => kind === "detail");
@@ -105,7 +114,7 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
       const fetchAll = (some) =>
         Promise.all(byFetcher(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), deliver, names)));
       try {
-        if (typing) await fetchAll(can.filter(({ whileTyping }) => whileTyping)).then(pause);
+        if (typing) await fetchAll(can.filter(({ whileTyping }) => whileTyping)).then(() => pause());
         if (thisTurn === turn) await fetchAll(due("head").filter(({ whileTyping }) => !(typing && whileTyping)));
         if (opens) shown.soon();
         const [together, alone] = pool > 1 ? [[], due("passes")] : [due("passes"), []];
@@ -115,6 +124,9 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
         shown.end();
       }
       const last = namesOf("explain", due("later"));
+      const quiet = due("quiet");
+      // What fails is only not drawn.
+      if (quiet.length) pause(QUIET_MS).then(() => (thisTurn === turn ? fetchAll(quiet).catch(() => {}) : null));
       if (last.length) pause().then(() => thisTurn === turn && later.ask(pinned, modelTrace(parts), last, deliver));
     } catch (error) {
       if (thisTurn === turn) throw error;

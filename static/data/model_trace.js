@@ -65,6 +65,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {number} pool  1: pictures have a cell for every weight
  * @property {(layer: number, head: number, query: number, id?: string) => ArrayLike<number>|null} row  one query's weights in a
  *   head: of the picture, to 1/255; of a pooled one, the model's float32, and null where that is not here
+ * @property {(layer: number, head: number, query: number, id?: string) => ArrayLike<number>|null} exact  the same in float32; null: it is not here
  * @property {(role: string, layer: number) => Tensor|undefined} role  what the open attention has under
  *   that name, where a view needed it ("role:z"): all heads, float32
  * @property {Detail|null} detail
@@ -185,7 +186,7 @@ export function modelTrace({
 /**
  * Weights and reasons of any head, from the overview's tensors.
  * @param {{overview: Overview, detail: Detail|null, headRows: HeadRows|null}} parts @param {any} model @param {string} open  the id of the open attention
- * @returns {Pick<ModelTrace, "picture"|"mask"|"row">}
+ * @returns {Pick<ModelTrace, "picture"|"mask"|"row"|"exact">}
  */
 function picturesOf({ overview: { tensors, meta }, detail, headRows }, model, open) {
   /** @param {Tensor} tensor @param {number} head @returns {Uint8Array} */
@@ -217,7 +218,9 @@ function picturesOf({ overview: { tensors, meta }, detail, headRows }, model, op
     if (!found) return null;
     return Array.from(found.data.subarray(query * found.n_key, (query + 1) * found.n_key), (one) => one / found.scale);
   };
-  return { picture, mask, row };
+  /** @type {ModelTrace["exact"]} */
+  const exact = (layer, head, query, id = open) => exactRow({ detail, headRows }, model, { layer, head, query, id });
+  return { picture, mask, row, exact };
 }
 
 /**

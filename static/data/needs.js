@@ -31,9 +31,9 @@ import { MANY_LOGITS } from "./traces.js";
  */
 
 /**
- * @typedef {"head"|"after"|"passes"|"last"|"later"} When  `head`: with the numbers of the open head; `after` these; `passes`: then, too,
+ * @typedef {"head"|"after"|"passes"|"last"|"quiet"|"later"} When  `head`: with the numbers of the open head; `after` these; `passes`: then, too,
  *   but of a large trace one after the other, because each takes long; `last`: the largest answers, one after the other; `later`: once all is
- *   drawn and nothing newer is wanted
+ *   drawn and nothing newer is wanted; `quiet`: the same, after a pause in which a reader looks
  * @typedef {Object} Kind
  * @property {When} when
  * @property {boolean} [whileTyping]  also fetched between two keystrokes
@@ -48,7 +48,7 @@ import { MANY_LOGITS } from "./traces.js";
 const KINDS = {
   detail: { when: "head", ahead: true }, // one head in float32
   heads: { when: "head", ahead: true }, // all heads of the layer
-  head_rows: { when: "passes", ahead: true, ifPooled: true }, // one row of all heads
+  head_rows: { when: "passes", ahead: true, ifPooled: true }, // one row of all heads; "exact": also of a picture that is not pooled
   compared_detail: { when: "head", ahead: true },
   prediction: { when: "head", ahead: true, whileTyping: true },
   counts: { when: "head", ahead: true }, // of other tokenizers
@@ -56,7 +56,7 @@ const KINDS = {
   as_trained: { when: "passes", ahead: true }, // what the model answers with the masks and the text as in training
   compared: { when: "last", ahead: true }, // both runs
   compared_nodes: { when: "passes" }, // two texts of the tree
-  ablations: { when: "last" }, // what each head and FFN does for the answer
+  ablations: { when: "last" }, // what each head and FFN does for the answer; "quiet": after a pause
   code: { when: "head", whileTyping: true }, // of a view
   tensor: { when: "head", ahead: true },
   route_before: { when: "passes" }, // the river of the run that this one is compared with
@@ -66,13 +66,16 @@ const KINDS = {
   explain: { when: "head" }, // except for those in QUESTION_WHEN
 };
 
+/** @type {Record<string, Partial<Kind>>} */
+const VARIANTS = { "head_rows:exact": { ifPooled: false, ahead: false }, "ablations:quiet": { when: "quiet" } };
+
 /** @param {string} need @returns {Need} @throws if nothing meets it */
 export function needCalled(need) {
   const [kind, ...rest] = need.split(":");
   if (!Object.hasOwn(KINDS, kind)) throw new Error(`nothing meets the need "${need}"`);
   const name = rest.join(":");
   const asked = kind === "explain" ? { when: QUESTION_WHEN[name] ?? "head", ifPooled: name === "changes" } : {};
-  return { ...KINDS[kind], ...asked, need, kind, name };
+  return { ...KINDS[kind], ...asked, ...VARIANTS[need], need, kind, name };
 }
 
 /** Whether the trace has it without a request. @param {Need} need @param {ModelTrace} trace */
@@ -99,7 +102,7 @@ export function byFetcher(needs) {
 }
 
 /** @param {string} kind @param {string[]} names */
-export const asNeeds = (kind, names) => names.map((name) => `${kind}:${name}`);
+export const asNeeds = (kind, names) => names.map((name) => (name ? `${kind}:${name}` : kind));
 
 /**
  * How each kind is met: all names of one load in one request, each explanation in a separate one.
@@ -122,11 +125,11 @@ export function createFetchers(traces, bring, onWait) {
       deliver("detail", { detail, ...(detailBefore && { detailBefore }) }); // "compared_detail" may have brought it
     },
     heads: async (state, trace, deliver) => deliver("heads", { heads: await traces.heads(state) }),
-    head_rows: async (state, trace, deliver) => {
+    head_rows: async (state, trace, deliver, names) => {
       const { attentions, queries, classes } = trace;
       const query = classes && !trace.model.picture ? queries.real.start : position(state, trace).query;
       const own = attentions.filter((one) => one.queries === queries.side);
-      deliver("head_rows", { headRows: await traces.headRows(state, own, query) });
+      deliver(asNeeds("head_rows", names), { headRows: await traces.headRows(state, own, query) });
     },
     compared_detail: async (state, { model }, deliver) => {
       const other = otherRun(state, model);
@@ -152,9 +155,9 @@ export function createFetchers(traces, bring, onWait) {
         traces.node({ ...state, padCount: 0, ...nodeShown(state, model, at) }, kinds[i]);
       deliver("compared_nodes", { comparedNodes: await Promise.all(two.map(node)) });
     },
-    ablations: async (state, trace, deliver) => {
+    ablations: async (state, trace, deliver, names) => {
       const none = (/** @type {any} */ error) => ({ start: null, found: [], error: refusal(error).refused });
-      deliver("ablations", { ablations: await traces.ablations(state, trace).catch(none) });
+      deliver(asNeeds("ablations", names), { ablations: await traces.ablations(state, trace).catch(none) });
     },
     code: async (state, trace, deliver, names) => {
       waiting.abort(); // for the code of what is not shown any more

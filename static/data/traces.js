@@ -182,6 +182,12 @@ export function createTraces(api, { modelNamed, onWait }) {
       return request && ask("ablations", request, whole, ablationsOf);
     },
 
+    /** The same, if it is here. @param {State} state @param {ModelTrace} trace @returns {Ablations|null} */
+    knownAblations(state, trace) {
+      const request = answerRequest(state, trace);
+      return request && known("ablations", request);
+    },
+
     /** One head in float32, if it is here: nothing is requested. @param {State} state @returns {Detail|null} */
     knownDetail: (state) => known("detail", detailRequest(state, modelNamed(state.model))),
 

@@ -1,5 +1,6 @@
 /** What the picture shows and says about a trace: everything that the board and the sentence are made from. No DOM. */
 
+import { MANY_LAYERS, MANY_TOKENS } from "../data/explain.js";
 import { requestOf } from "../data/request.js";
 import { riversOf } from "../data/wire.js";
 import { isDifference, maskChanges, sideShown } from "../model/compare/runs.js";
@@ -13,7 +14,7 @@ import { inside, sideOf } from "../model/sides.js";
 import { sameValue } from "../state/view_state.js";
 import { choosesWritten, isModel, opensLow, placeOf } from "../views/places.js";
 import { decidingEdges } from "./knockout_effects.js";
-import { MANY_LAYERS, MANY_TOKENS, riverState } from "./view_state.js";
+import { riverState } from "./view_state.js";
 
 /**
  * @import { SavedEffects } from "../data/document_source.js"

@@ -1,11 +1,11 @@
 /** The river: the whole model as one picture. Widths are rolled-out contributions; darkness is the effect of a knockout. */
 
-import { rankState } from "../data/explain.js";
+import { isLate, rankState, showsEffects } from "../data/explain.js";
 import { lazily } from "../data/lazily.js";
 import { isCompared, isDifference, masksChanged, namesBefore } from "../model/compare/runs.js";
 import { answeringStack, answersTokens, attentionsOf, can } from "../model/description.js";
 import { isModel, placeOf } from "../views/places.js";
-import { MANY_LAYERS, MANY_TOKENS, riverState } from "./view_state.js";
+import { riverState } from "./view_state.js";
 
 /**
  * @import { Model } from "../model/description.js"
@@ -41,9 +41,12 @@ const linesOf = (state, model) => [
   ...(isDifference(state) && isModel(state) ? ["route_before"] : []),
 ];
 
-/** What each head does for the answer, where a reader asked for it. @param {State} state @param {Model} model */
+/** What each head does for the answer: while nobody ranks the heads, once the reader pauses. @param {State} state @param {Model} model */
 const effectsOf = (state, model) =>
-  rankState.of(state).bars && state.file === null && !state.quiz && can(model, "ablations") ? ["ablations"] : [];
+  showsEffects(state, model) ? [isRanked(state) ? "ablations" : "ablations:quiet"] : [];
+
+/** @param {State} state */
+const isRanked = (state) => state.drawer === "rank" && rankState.of(state).shows === "heads";
 
 /** With so many heads an FFN's effect, which comes with theirs, is measured for its sentence. */
 const QUICK = 96;
@@ -56,16 +59,6 @@ function ffnNeeds(state, model) {
     ...(can(model, "contributions") ? ["explain:contributions"] : []),
     ...(measures && can(model, "ablations") ? ["ablations"] : []),
   ];
-}
-
-/** The largest vocabulary whose tokens may be bytes or characters. In a larger one, a token has about four. */
-const [BYTES, CHARACTERS] = [1000, 4];
-
-/** Whether layers and heads are drawn before the lines, which take long: told from the text alone. @param {State} state @param {Model} model */
-function isLate({ text, ids, file }, { description: { stacks, vocab_size: vocab } }) {
-  const layers = stacks.reduce((/** @type {number} */ sum, /** @type {any} */ stack) => sum + stack.layers.length, 0);
-  const most = MANY_TOKENS * (ids || vocab < BYTES ? 1 : CHARACTERS);
-  return file === null && (layers > MANY_LAYERS || (ids ?? text).length > most);
 }
 
 /** @type {Panel} */
@@ -92,7 +85,8 @@ export const river = {
     if (head && (isCompared(state, model) || namesBefore(state))) return [...lines, "compared_detail"]; // its weight before
     if (placeOf(state).name === "ffn") return [...lines, ...ffnNeeds(state, model)];
     if (!isModel(state) || state.quiz) return lines; // the strip has neither
-    return [...lines, "head_rows", ...(readsLayers(state, model) ? ["explain:lens"] : [])];
+    const rows = ["head_rows", ...(riverState.of(state).layer && state.file === null ? ["head_rows:exact"] : [])];
+    return [...lines, ...rows, ...(readsLayers(state, model) ? ["explain:lens"] : [])];
   },
   load: async (state) => {
     if (!state || !away(state)) await drawing.load();

@@ -10,10 +10,6 @@ import { isModel, placeOf } from "../views/places.js";
  * @import { Head } from "./layout/heads.js"
  */
 
-/** More is large: its lines come later, and nothing of it is measured before it is asked for. */
-export const MANY_LAYERS = 12;
-export const MANY_TOKENS = 256;
-
 /**
  * `shown`: a lesson may put it away, and then it asks for nothing and measures nothing. `heads`: whose heads are drawn, where a
  * stack has several attentions, or "none"; `layer`: the open one, as stack.layer.

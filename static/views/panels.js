@@ -3,7 +3,7 @@
  * its `draw`, which is loaded when the panel is first shown. See ../README.md.
  */
 
-import { rankState } from "../data/explain.js";
+import { rankState, showsEffects } from "../data/explain.js";
 import { lazily } from "../data/lazily.js";
 import { besideModel, besideState, isBeside } from "../model/compare/beside.js";
 import { comparable, hasLogits, hasWeights } from "../model/compare/runs.js";
@@ -295,6 +295,7 @@ const rank = {
     // The sentence that is offered has the next best answer: drawn again when that is known.
     if (shows === "patch" && !model.picture)
       return ["explain:spelled", ...(predictsTokens(model) ? ["prediction"] : [])];
+    if (shows === "heads" && showsEffects(state, model)) return ["ablations"];
     return shows === "direct" && splitsLogits(model) ? ["explain:direct"] : [];
   },
   ...lazily(() => import("./rank/draw.js")),

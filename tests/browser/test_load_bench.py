@@ -23,7 +23,7 @@ def sent(page: "Page") -> list[Sent]:
 
     def listen(request: "Request") -> None:
         path = re.sub(r"^https?://[^/]+", "", request.url)
-        if path.startswith("/api/"):
+        if path.startswith("/api/") and path != "/api/explain/ablations":  # this comes once a reader pauses
             found.append(spelt(request.method, path, request.post_data_json or {}))
 
     page.on("request", listen)

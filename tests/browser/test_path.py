@@ -68,7 +68,7 @@ class Asked:
     """The requests of each change, and whether all of them have been answered."""
 
     def __init__(self, page: "Page") -> None:
-        self.page, self.seen = page, Counter[str]()
+        self.page, self.seen, self.paused = page, Counter[str](), 0
         self.open: set[Request] = set()
         page.add_init_script(QUIET)
         page.on("request", self.sent)
@@ -76,7 +76,9 @@ class Asked:
         page.on("requestfailed", self.answered)
 
     def sent(self, request: "Request") -> None:
-        if "/api/" in request.url:
+        if request.url.endswith("/explain/ablations"):
+            self.paused += 1  # once for each run that a reader pauses at
+        elif "/api/" in request.url:
             self.seen[request.url.rpartition("/api/")[2]] += 1
             self.open.add(request)
 
@@ -113,6 +115,7 @@ def test_a_change_asks_for_each_thing_once(page: "Page") -> None:
     # The row of another token predicts another one, here with and without the PAD, which has other effects. Here
     # nothing that is hidden lowers it.
     assert asked.by(page.get_by_test_id("token").nth(5).click) == {"trace": 2, "explain/effects": 1}
+    assert asked.paused <= 5  # what the heads do is asked for at most once a change
 
 
 def test_a_head_asks_for_one_trace_and_a_step_for_one_token(page: "Page") -> None:

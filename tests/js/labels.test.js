@@ -71,7 +71,7 @@ test("what is typed keeps a chosen token before the change, and neither the last
 });
 
 test("a share that a picture of bytes leaves open is one number, and said to be about it", () => {
-  assert.equal(shareBetween({ low: 235.5 / 255, high: 236.5 / 255 }).replaceAll("\u202f", " "), "≈ 93 %");
+  assert.equal(shareBetween({ low: 235.5 / 255, high: 236.5 / 255 }).replaceAll(/[\u00a0\u202f]/g, " "), "≈ 93 %");
   assert.equal(shareBetween({ low: 0.9201, high: 0.9239 }).replaceAll("\u202f", " "), "92 %");
 });
 

@@ -18,13 +18,14 @@ function noting(pool, ms = 0) {
   const traces = new Proxy(
     {},
     {
-      get:
-        (_, name) =>
-        async (/** @type {unknown[]} */ ...more) => {
+      get: (_, name) => {
+        if (name === "knownAblations") return () => null;
+        return async (/** @type {unknown[]} */ ...more) => {
           asked.push(name === "explain" ? `explain:${more.at(-1)}` : String(name));
           if (name === "detail" && ms) await new Promise((done) => setTimeout(done, ms));
           return name === "overview" ? { meta, tensors: {} } : {};
-        },
+        };
+      },
     },
   );
   const loader = createLoader(/** @type {any} */ (traces), {
@@ -91,4 +92,18 @@ test("what is known of another head does not wait long for its numbers", async (
   await loader.load(state, new Set(), () => {});
   await loader.load({ ...state, head: 1 }, new Set(["detail"]), () => void drawn++);
   assert.equal(drawn, 2);
+});
+
+test("what heads do for the answer is asked for once the reader pauses, and at once where they are ranked", async () => {
+  const { asked, loader } = noting(1);
+  /** @param {string} need */
+  const load = (need, text = "Hi you") => loader.load({ ...state, text }, new Set([need]), () => {});
+  const times = () => asked.filter((name) => name === "ablations").length;
+  await load("ablations:quiet");
+  await load("ablations:quiet", "Hi there");
+  assert.equal(times(), 0);
+  await new Promise((done) => setTimeout(done, 1400));
+  assert.equal(times(), 1, "of the newest alone");
+  await load("ablations", "Hi there");
+  assert.equal(times(), 2);
 });

@@ -2,6 +2,7 @@
 
 import { picturesIn } from "../../static/chart/pictures.js";
 import * as api from "../../static/data/api.js";
+import { rankState } from "../../static/data/explain.js";
 import { createModels } from "../../static/data/models.js";
 import { exporterOf } from "../../static/export/exporter.js";
 import { drawingIn } from "../../static/export/svg_pen.js";
@@ -9,6 +10,7 @@ import { DECLARED, mount } from "../../static/page.js";
 import { fitted } from "../../static/shell/setter.js";
 import { readLink } from "../../static/state/link.js";
 import { createStore, DEFAULTS } from "../../static/state/store.js";
+import { mergedViewState } from "../../static/state/view_state.js";
 import { loadCatalogue } from "../../static/ui/i18n.js";
 import { VIEWS } from "../../static/views/index.js";
 import { document, placeAt, sizeOf } from "./dom.js";
@@ -70,6 +72,8 @@ export async function mounted({ link, theme = "light", lang = "en", more = {} },
   const first = /** @type {import("../../static/state/store.js").State} */ ({
     ...DEFAULTS,
     ...asked,
+    // What heads do is asked for after a pause, when the picture is drawn.
+    viewState: mergedViewState(asked.viewState ?? {}, rankState.patch({ bars: "off" }).viewState),
     ...more,
     model,
     theme,

@@ -97,13 +97,13 @@ function drawCaption(pen, square, style) {
   const { layer, head, x, y, room, height } = square;
   const { colours, type } = style;
   write(pen, style, { size: 12, colour: style.isHead(square) ? colours.accent : colours.ink, bold: true });
-  pen.fillText(`${layer}·${head}`, x, y + height + 14 * type);
+  pen.fillText(`${layer}·${head}`, x, y + height + 18 * type);
   const most = room < NARROW * type ? null : style.mostOf(square);
   if (!most) return;
   const share = ` ${most.share}`;
   write(pen, style, { size: 12, colour: colours.bar });
   const key = fittingText(pen, most.key, room - pen.measureText(share).width);
-  const [end, line] = [x + pen.measureText(key).width, y + height + 28 * type];
+  const [end, line] = [x + pen.measureText(key).width, y + height + 32 * type];
   pen.fillText(key, x, line);
   write(pen, style, { size: 12, colour: colours.dim });
   pen.fillText(share, end, line);
@@ -148,9 +148,12 @@ function drawRowNumbers(pen, squares, right, style) {
   return Math.max(...widths) + 6;
 }
 
-/** Lines no wider than `width`, broken between words; where a language writes none, between characters, but never before 、 or 。 @param {Pen} pen @param {string} text @param {number} width */
+/** Lines no wider than `width`, broken between words; where a language writes none, between sentences, else between characters, but never before 、 or 。 @param {Pen} pen @param {string} text @param {number} width @returns {string[]} */
 function wrapped(pen, text, width) {
   const spaced = !/[\u3040-\u30ff\u4e00-\u9fff]/.test(text);
+  if (pen.measureText(text).width <= width) return [text];
+  const sentences = spaced ? [] : (text.match(/[^。]+。?/gu) ?? []);
+  if (sentences.length > 1) return sentences.flatMap((one) => wrapped(pen, one, width));
   /** @type {string[]} */
   const lines = [];
   for (const piece of spaced ? text.split(" ") : (text.match(/.[、。]*/gu) ?? [])) {

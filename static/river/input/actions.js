@@ -1,6 +1,8 @@
 /** What a reader can do with the picture, as changes of the page's state. */
 
 import { editing } from "../../model/compare/runs.js";
+import { showsMeans } from "../../model/description.js";
+import { hasHeads, headKey, headsOff, headToggled } from "../../model/edits.js";
 import { isPartOff, partToggled } from "../../model/formula_edits.js";
 import { knockedOut, toggled } from "../../model/interventions.js";
 import { nameText } from "../../model/labels.js";
@@ -55,6 +57,16 @@ function effectWords(facts, line) {
   if (!effect) return measured.done && !measured.error ? [t("river.measuring_line")] : [];
   const before = briefPercent(measured.start?.p ?? answer.p);
   return [t("river.effect", { answer: answerName(answer), before, after: briefPercent(effect.p) })];
+}
+
+/** What the answer loses without a head, if it was measured. @param {ModelTrace} trace @param {Facts} facts @param {Head} head @returns {string[]} */
+function headEffect({ ablations }, { answers, fall }, head) {
+  const effect = ablations?.found.find((one) => one.kind === "head" && headKey(one) === headKey(head));
+  const start = ablations?.start;
+  const answer = [...answers, ...(fall ? [fall.answer] : [])].find(({ id }) => id === start?.answer);
+  if (!effect || !start || !answer) return [];
+  const [before, after] = [start.p, effect.p].map(briefPercent);
+  return [t("river.head_off", { answer: answerName(answer), before, after })];
 }
 
 /** An FFN in words. @param {Facts} facts @param {Bead} bead */
@@ -126,7 +138,8 @@ export function actionsOf(newest, facts, { measuring }) {
     preview(scene, head) {
       const { trace } = newest();
       const shown = head && previewOf(trace, facts, scene, head);
-      if (shown) return { ...shown, words: plainText(previewWords(shown)) };
+      if (shown)
+        return { ...shown, words: [plainText(previewWords(shown)), ...headEffect(trace, facts, head)].join("\n") };
       const words = head && trace.pool > 1 && t("river.head_pooled", { ...head, n: trace.pool });
       return words ? { head, lines: null, words } : null;
     },
@@ -137,6 +150,14 @@ export function actionsOf(newest, facts, { measuring }) {
             actions.set(
               editing(actions.get(), trace.model, (now) => partToggled(now, partIn(now, at, part), attentions)),
             ),
+    switchesHead: ({ attention: id }) => {
+      const attention = attentions.find((one) => one.id === id);
+      const edits = !facts.isSaved && actions.get().lesson === null;
+      return edits && attention !== undefined && hasHeads(attention) && !showsMeans(attention);
+    },
+    switchHead: (head) => actions.set(editing(actions.get(), trace.model, (now) => headToggled(now, head, attentions))),
+    isHeadOff: (head) =>
+      headsOff(actions.get().interventions, attentions).some((one) => headKey(one) === headKey(head)),
     isPartOff: (at, part) => isPartOff(actions.get(), partIn(actions.get(), at, part), attentions),
     zoom: (layer) => actions.set(zoomed(actions.get(), facts, layer)),
     openHead: (head) => actions.set(openingHead(head)),

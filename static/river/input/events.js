@@ -8,7 +8,7 @@ import { listenToGestures } from "./scrolling.js";
 
 /**
  * @import { Board } from "../board.js"
- * @import { Head } from "../layout/heads.js"
+ * @import { Head, Square } from "../layout/heads.js"
  * @import { Bead, Link, Scene } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
  * @import { BoardParts } from "../board.js"
@@ -89,7 +89,7 @@ export function listen(parts, board, { repaint, choose }) {
       line ?? bead ?? (chooses && !opens ? invites(board, label) : (square && board.preview?.words) || null),
     );
     showScissors(scissors, board, label);
-    showEye(eye, board, linkAt(board.scene, offsetX, offsetY));
+    showEye(eye, board, linkAt(board.scene, offsetX, offsetY) ?? square);
     if (line === board.hovered && bead === board.bead) return;
     if (line !== board.hovered) board.actions.measure(line);
     Object.assign(board, { hovered: line, bead });
@@ -182,8 +182,9 @@ export function listen(parts, board, { repaint, choose }) {
     if (place) board.actions?.knockOutAll(place, place.rows[Number(row)].from);
   });
   eye.addEventListener("click", () => {
-    const { stack, layer, part } = eye.dataset;
-    if (stack) board.actions?.switchPart?.({ stack, layer: Number(layer) }, part === "ffn" ? "ffn" : "attention");
+    const { of = "", part, layer, head } = eye.dataset;
+    if (part === "head") board.actions?.switchHead?.({ attention: of, layer: Number(layer), head: Number(head) });
+    else board.actions?.switchPart?.({ stack: of, layer: Number(layer) }, part === "ffn" ? "ffn" : "attention");
     update(eye, { hidden: true });
   });
   scissors.parentElement?.addEventListener("pointerleave", () => {
@@ -254,19 +255,25 @@ function showScissors(scissors, { scene, actions }, label) {
   update(scissors, { style: { left: `${band.columns[0].x0 - 12}px`, top: `${row.y - 12}px` } });
 }
 
-/** Shows the eye before the word of an attention or an FFN, and what it does. @param {HTMLElement} eye @param {Board} board @param {Link|null} link */
-function showEye(eye, { scene, actions }, link) {
-  if (!link) return; // it stays where it is: the pointer may be on its way
-  const { to, stack, layer, x, y, width } = link;
-  const useful = (to === "head" || to === "ffn") && actions?.switchPart && scene;
-  update(eye, { hidden: !useful });
-  if (!useful) return;
-  const part = to === "ffn" ? "ffn" : "attention";
-  Object.assign(eye.dataset, { stack, layer, part });
-  const off = actions.isPartOff({ stack, layer }, part);
+/** Shows the eye before the word of an attention or an FFN, or at the corner of a head, and what it does. @param {HTMLElement} eye @param {Board} board @param {Link|Square|null} at */
+function showEye(eye, { scene, actions }, at) {
+  if (!at) return; // it stays where it is: the pointer may be on its way
+  const { layer, x, y, width } = at;
+  const head = "head" in at ? at : null;
+  const part = head ? "head" : "to" in at && at.to === "ffn" ? "ffn" : "attention";
+  const switches = head ? actions?.switchesHead(head) : actions?.switchPart && "to" in at && /^(head|ffn)$/.test(at.to);
+  update(eye, { hidden: !switches });
+  if (!switches || !actions || !scene) return;
+  const of = head ? head.attention : at.stack;
+  Object.assign(eye.dataset, { of, layer, part, head: head?.head ?? "" });
+  const off =
+    part === "head"
+      ? actions.isHeadOff(head ?? { attention: of, layer, head: 0 })
+      : actions.isPartOff({ stack: of, layer }, part);
+  const [left, top] = head ? [x + width - 14, y + head.height - 14] : [x - width - 24, y - 17];
   update(eye, {
-    title: t(`eye.${part}_${off ? "on" : "off"}`, { layer }),
-    style: { left: `${x - width - 24}px`, top: `${y - 17}px` },
+    title: t(`eye.${part}_${off ? "on" : "off"}`, { layer, head: head?.head ?? 0 }),
+    style: { left: `${left}px`, top: `${top}px` },
   });
   eye.classList.toggle("off", off);
 }

@@ -1,6 +1,6 @@
 /** The heads below the lines: which are shown, where each has its square, and the preview of one. No DOM. */
 
-import { indexOfMost, rowIn } from "../../model/matrix.js";
+import { indexOfMost } from "../../model/matrix.js";
 import { sideOf } from "../../model/sides.js";
 import { isTranslation, rowName } from "../words/names.js";
 
@@ -78,16 +78,10 @@ export function mostOf(trace, facts, { bands }, head, row = queryOf(trace, facts
   const from = bands.findIndex(({ side }) => side === attention?.keys);
   const to = bands.findIndex(({ stack }) => stack === attention?.stack);
   if (!weights || from < 0 || to < 0) return null;
-  const known = trace.pool > 1 ? weights : exactRow(trace, head, row);
+  const known = trace.exact(head.layer, head.head, row, head.attention);
   const key = indexOfMost(known ?? weights);
   const weight = known ? { low: known[key], high: known[key] } : aroundByte(Math.round(weights[key] * 255));
   return { from, to, weights, key: facts.names[from][key], weight };
-}
-
-/** The weights of the open head as its matrix has them; null: this head has only a picture of bytes. @param {ModelTrace} trace @param {Head} head @param {number} row */
-function exactRow({ detail }, { attention, layer, head }, row) {
-  const is = detail?.overview && detail.attention === attention && detail.layer === layer && detail.head === head;
-  return is ? rowIn(detail.overview, row) : null;
 }
 
 /** The weights that a byte of a picture, round(255 · w), may stand for. @param {number} byte */
@@ -110,7 +104,7 @@ const GAP = 8;
 /** A square wider than this shows no more; of an open layer, there is more room. */
 const [LARGEST, LARGEST_OPEN] = [96, 150];
 /** The height below the squares of an open layer, for the head's name and what it attends to most; and the least and the most width, compared to it. */
-const [CAPTION, LEAST_WIDE, WIDE] = [34, 2.4, 2.7];
+const [CAPTION, LEAST_WIDE, WIDE] = [38, 2.15, 2.4];
 /** If not all heads fit, this many have a square. */
 const FEW = 3;
 /** The heads of a picture with very different sides are drawn less oblong than they are. */

@@ -93,7 +93,7 @@ export const isTranslation = ({ rolled }) => rolled[0].river.side === "target";
 /** A share between these: where they are written differently, about the middle, "≈ 92 %". @param {{low: number, high: number}} between */
 export function shareBetween({ low, high }) {
   const [least, most] = [briefPercent(low), briefPercent(high)];
-  return least === most ? most : `≈ ${briefPercent((low + high) / 2)}`;
+  return least === most ? most : `≈\u00a0${briefPercent((low + high) / 2)}`;
 }
 
 /** The length of what an FFN adds, as a multiple of the stream before it. @param {Bead} bead */

@@ -4,7 +4,7 @@
  */
 
 import { scaleLegend, signedScale, sizeScale } from "../../chart/matrix/scale.js";
-import { answerRequest, RANK_MEASURES, RANK_SHOWN, rankState } from "../../data/explain.js";
+import { answerRequest, RANK_MEASURES, RANK_SHOWN, rankState, showsEffects } from "../../data/explain.js";
 import { measureAblations, measurePatches } from "../../data/streams.js";
 import { effectMaps, mostNeeded } from "../../model/ablations.js";
 import { can, hasVocabulary, splitsLogits } from "../../model/description.js";
@@ -126,14 +126,16 @@ const PAGES = {
 /** @type {Draw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
-  const { by, bars, shows: asked } = rankState.of(state);
+  const { by, shows: asked } = rankState.of(state);
+  const bars = showsEffects(state, trace.model);
   const has = (/** @type {typeof RANK_SHOWN[number]} */ name) => PAGES[name].has(trace.model);
   const shows = has(asked) ? asked : "heads";
   setText(parts.title, titleOf(shows, trace, state));
   parts.by.show(by, (name) => actions.set(rankState.patch({ by: name })));
   update(parts.bars, { "aria-pressed": String(bars) });
   // The sheet lies over the heads: it closes for what is shown under them.
-  parts.bars.onclick = () => actions.set({ ...rankState.patch({ bars: !bars }), ...(bars ? {} : { drawer: null }) });
+  parts.bars.onclick = () =>
+    actions.set({ ...rankState.patch({ bars: bars ? "off" : "on" }), ...(bars ? {} : { drawer: null }) });
   parts.about.hidden = parts.pages.heads.edited.hidden = shows !== "heads";
   parts.shows.show(shows, (name) => actions.set(rankState.patch({ shows: name })), has);
   inSight(parts.shows.box, parts.shows.buttons[shows]);
@@ -159,7 +161,7 @@ const titleOf = (shows, trace, state) =>
 /** @param {Parts} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 function drawAblations(parts, trace, state, actions) {
   const { again, measuring, pages } = parts;
-  const { bars } = rankState.of(state);
+  const bars = showsEffects(state, trace.model);
   const request = answerRequest(state, trace);
   const opened = [state.view, state.attention, state.layer, state.head].join();
   if (opened !== pages.heads.opened) for (const block of pages.heads.blocks.values()) block.cursor = null;
