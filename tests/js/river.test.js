@@ -237,7 +237,7 @@ test("the picture keeps its height while a text is written, and labels thin out"
   assert.deepEqual(named(27).slice(0, 12), named(26).slice(0, 12), "they stay where the text goes on");
   for (const n of [26, 30, 50]) {
     const at = [...of(n).labelled].map(({ y }) => y).sort((a, b) => a - b);
-    assert.ok(Math.min(...at.slice(1).map((y, i) => y - at[i])) >= 10.8, `${n} tokens`);
+    assert.ok(Math.min(...at.slice(1).map((y, i) => y - at[i])) >= 12, `${n} tokens`);
   }
 });
 

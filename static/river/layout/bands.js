@@ -85,7 +85,7 @@ export function labelledRows(rows, peaks, chosen, apart) {
 const [LEAST_PITCH, LABELLED_PITCH, MOST_PITCH] = [5, 15, 25];
 
 /** Two labels are at least this far apart: where each row of a text has its own, and elsewhere. */
-const [OWN_PITCH, LABEL_PITCH] = [10.8, 12.5];
+const [OWN_PITCH, LABEL_PITCH] = [12, 12.5];
 
 /** With more rows than this, rows are as near as these would be: labels thin out as soon as they would touch. */
 const ALL_LABELS = 30;
