@@ -122,6 +122,7 @@ function pictureInputs(trace, state) {
       state.seed, // the sentence says what the draw will take
       state.begin,
       riverState.of(state),
+      isDifference(state),
       at,
       state.start,
       opensLow(state),
@@ -148,6 +149,7 @@ export function samePicture(was, now) {
  * @property {Answer[]} answers @property {Answer[]} answersBefore  as trained, or without the knockouts; []: nothing is changed
  * @property {Edge[]} knockouts @property {MaskChanges|null} masks
  * @property {Fall|null} fall  null: nothing is changed
+ * @property {boolean} [difference]  whether changes are shown, and not what there is now
  * @property {Measured|null} measured  null: this model has no effects
  * @property {boolean} canKnockOut  whether any line can be knocked out
  * @property {boolean} isSaved  whether it comes from a file
@@ -210,7 +212,8 @@ export function factsOf(trace, state, rolls, measuring) {
   const waits = !route || route.refused !== undefined;
   const rolled = waits ? stillToCome(trace.key, trace, row) : rolls.rolled(route, trace, row);
   const before = trace.withoutKnockouts && rolls.before(trace.withoutKnockouts.route, trace, row);
-  const compared = !waits && isDifference(state) && isModel(state) && trace.routeBefore;
+  const difference = isDifference(state);
+  const compared = !waits && difference && trace.routeBefore;
   const was = compared ? rolls.compared(trace.routeBefore, trace, row) : null;
   const names = rolled.map(({ river }) => namesOf(sideOf(trace.sides, river.side).tokens));
   const answers = answersOf(trace, row);
@@ -227,7 +230,7 @@ export function factsOf(trace, state, rolls, measuring) {
   if (waits) measuring.stop();
   const masks = maskChanges(state, trace.model);
   return {
-    ...{ rolled, before, was, row, names, answers, answersBefore, knockouts, masks, fall },
+    ...{ rolled, before, was, row, names, answers, answersBefore, knockouts, masks, fall, difference },
     ...{ measured, canKnockOut, isSaved, waits, isEnd, written: choosesWritten(state, trace.model) },
   };
 }

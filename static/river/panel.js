@@ -38,7 +38,7 @@ const linesOf = (state, model) => [
   "explain:route",
   "without_knockouts",
   ...(masksChanged(state, model) ? ["as_trained"] : []),
-  ...(isDifference(state) && isModel(state) ? ["route_before"] : []),
+  ...(isDifference(state) ? ["route_before"] : []),
 ];
 
 /** What each head does for the answer: while nobody ranks the heads, once the reader pauses. @param {State} state @param {Model} model */

@@ -18,12 +18,13 @@ const COLOURS = {
   q: "--q",
   cut: "--q",
   bar: "--k",
+  minus: "--minus",
   accent: "--accent",
   soft: "--accent-soft",
   ground: "--paper",
 };
 
-/** @typedef {Pick<PictureStyle, "colours"|"font"|"type"|"least"|"title"|"counted"|"stackName"|"folded"|"placeName">} Basics */
+/** @typedef {Pick<PictureStyle, "colours"|"font"|"type"|"least"|"title"|"counted"|"stackName"|"folded"|"onlyHead"|"placeName">} Basics */
 
 /** Its letters are larger than other pictures' to begin with. */
 const MOST = 1.25;
@@ -57,6 +58,7 @@ function readStyle() {
       t("river.layer_of", { title: layerTitle(band, layer, false), last: band.columns.length - 1 }),
     stackName: (stack) => t(`residual.stack.${stack}`),
     folded: (n) => t("river.folded", { n }),
+    onlyHead: (head) => t("river.only_head", { head }),
     placeName: (place) => t(`place.${place}`),
   };
 }

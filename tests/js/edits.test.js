@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import {
+  countOf,
   editsOf,
   groupsOf,
   headsOff,
@@ -84,6 +85,30 @@ test("one chip is what one gesture made", () => {
   assert.deepEqual(kinds(stateWith({ interventions: toggled([], many, attentions) })), [["edges", true, 4]]);
   const opened = { kind: "mask", where: { attention: "self", layer: 0, role: "mask" }, allow: true };
   assert.deepEqual(kinds(stateWith({ interventions: [opened] })), [], "its switch says it");
+});
+
+test("a stroke is one line of the list, and a connection counts once in however many layers", () => {
+  const stroke = [1, 2, 3].map((key) => ({ attention: "self", layer: 0, query: 4, key, head: 0 }));
+  const state = stateWith({ interventions: toggled(toggled([], stroke, attentions), edges, attentions) });
+  const groups = groupsOf(state, decoder);
+  assert.deepEqual(kinds(state), [
+    ["edges", true, 3],
+    ["edge", true, layers],
+  ]);
+  const [line] = groups;
+  assert.ok(line.kind === "edges");
+  assert.deepEqual([line.queries, line.keys, line.edge.head], [[4], [1, 2, 3], 0]);
+  assert.equal(countOf(groups), 4);
+  const column = [1, 2, 3, 4].map((query) => ({ attention: "self", layer: 0, query, key: 0, head: 0 }));
+  const [hides] = groupsOf(stateWith({ interventions: toggled([], column, attentions) }), decoder);
+  assert.ok(hides.kind === "edges", "a token that is hidden from all is one line, too");
+  assert.deepEqual([hides.queries, hides.keys], [[1, 2, 3, 4], [0]]);
+  assert.deepEqual(kinds(stateWith(switched(state, line.edits, false))), [
+    ["edge", false, 1],
+    ["edge", false, 1],
+    ["edge", false, 1],
+    ["edge", true, layers],
+  ]);
 });
 
 test("edits that are set aside leave with their model and with their tokens", () => {

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { riversOf } from "../../static/data/wire.js";
 import { peaksOf, rollout, widthsBetween } from "../../static/model/contribution_rollout.js";
-import { knockoutsOf, toggled, withoutKnockouts } from "../../static/model/interventions.js";
+import { edgeKey, knockoutsOf, toggled, withoutKnockouts } from "../../static/model/interventions.js";
 import { namesOf, nameText } from "../../static/model/labels.js";
 import { between, stageOf, swollen } from "../../static/river/draw/animation.js";
 import { layerAt, layersOf, nearestPlace, placeAfterKey, stripAt, widestAt } from "../../static/river/input/places.js";
@@ -16,7 +16,10 @@ import { heightOfOpen, linesOfHead, squareAt, squaresOf } from "../../static/riv
 import { riverLayout } from "../../static/river/layout/layout.js";
 import { ghostsOf, lineAt, markChanged, markShown } from "../../static/river/layout/lines.js";
 import { readsLayers } from "../../static/river/panel.js";
-import { wroteOf, wroteText } from "../../static/river/words/names.js";
+import { barsOf, wroteOf, wroteText } from "../../static/river/words/names.js";
+import { testWith } from "./words.js";
+
+Object.assign(globalThis, { document: { documentElement: { lang: "en", dataset: {} } } });
 
 /** float32 in base64. @param {number[]} values */
 const encoded = (values) => ({ data: btoa(String.fromCharCode(...new Uint8Array(new Float32Array(values).buffer))) });
@@ -351,6 +354,28 @@ test("what is cut leaves a ghost as wide as its line was", () => {
   assert.equal(ofHead.width, 0.25 * FRAME.fat);
   assert.equal(ghost.width, 0.25 * FRAME.fat);
   assert.deepEqual([thin.width, thin.x0, thin.y1], [0, scene.bands[0].columns[1].x0, scene.bands[0].rows[0].y]);
+  const ofFirst = { ...EDGE, layer: 0, head: 5 };
+  const [kept] = ghostsOf([ofFirst], scene, was, before);
+  const left = scene.lines.find((line) => edgeKey(line) === edgeKey({ ...ofFirst, head: undefined }));
+  assert.ok(left && kept.y0 - left.y0 >= left.width / 2 + 5, "apart from what the other heads still pass on");
+});
+
+const FALLS = { "river.points": "{points} points", "river.others": "others" };
+
+testWith(FALLS)("where the difference is shown, an answer has its change in percentage points, if it is known", () => {
+  const answer = (/** @type {number} */ id, /** @type {number} */ p) => ({ id, p, token: null, name: `a${id}` });
+  const facts = { answers: [answer(1, 0.62), answer(2, 0.3), answer(3, 0.08)], fall: null };
+  const answersBefore = [answer(1, 0.98), answer(2, 0.012)];
+  const bars = barsOf({ ...facts, answersBefore, difference: true }, 3);
+  assert.deepEqual(
+    bars.map(({ change, signed }) => [change, signed]),
+    [
+      ["−36 points", true],
+      ["+29 points", true],
+      [null, false],
+    ],
+  );
+  assert.equal(barsOf({ ...facts, answersBefore }, 3)[0].change, "98 → 62\u202f%");
 });
 
 const AREA = { x: 0, y: 100, width: 150, height: 260 };

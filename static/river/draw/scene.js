@@ -28,8 +28,28 @@ function drawRivers(pen, scene, style) {
   drawWash(pen, scene, style);
   drawStreams(pen, scene, style);
   drawLines(pen, scene, style);
-  if (!style.stage) for (const ghost of scene.ghosts) drawGhost(pen, ghost, style);
+  if (!style.stage) {
+    const thin = scene.isStrip && scene.ghosts.length > MOST_NAMED ? 1.2 : 1.8;
+    for (const ghost of scene.ghosts) drawGhost(pen, ghost, thin, style);
+    const ofHeads = scene.ghosts.filter((ghost) => ghost.head !== undefined);
+    if (ofHeads.length <= MOST_NAMED) for (const ghost of ofHeads) drawGhostName(pen, ghost, style);
+  }
   pen.restore();
+}
+
+/** More hidden heads than this would write over each other. */
+const MOST_NAMED = 2;
+
+/** In which head alone a line is knocked out: the line beside it is what the other heads still pass on. @param {Pen} pen @param {Line} ghost @param {PictureStyle} style */
+function drawGhostName(pen, { x0, y0, x1, y1, layer, head }, style) {
+  const text = style.onlyHead(`${layer}·${head}`);
+  write(pen, style, { size: 12, colour: style.colours.cut, bold: true });
+  const [x, y] = [(x0 + x1) / 2 + 8, (y0 + y1) / 2 - 6];
+  pen.lineJoin = "round";
+  pen.lineWidth = 4;
+  pen.strokeStyle = style.colours.soft;
+  pen.strokeText(text, x, y);
+  pen.fillText(text, x, y);
 }
 
 /** The thin lines of a scene: they do not change while it plays, until more of its lines are `shown` one by one. */
@@ -113,15 +133,19 @@ function drawLines(pen, scene, style) {
   for (const line of drawn.sort((a, b) => a.width - b.width)) {
     const on = lit(line);
     const width = widthNow(scene, style, line, on ? 2.5 : 0.9);
-    stroke(pen, on ? style.colours.q : style.tone(line), width, () => bend(pen, line), 0.95 * fadeOf(style));
+    const alpha = 0.95 * fadeOf(style) * (scene.isStrip && scene.ghosts.length && !on ? BESIDE_GHOSTS : 1);
+    stroke(pen, on ? style.colours.q : style.tone(line), width, () => bend(pen, line), alpha);
   }
 }
 
-/** A line that is knocked out. @param {Pen} pen @param {Line} line @param {PictureStyle} style */
-function drawGhost(pen, line, style) {
-  pen.setLineDash([3, 4]);
+/** In a strip, where lines lie close together, how much of the others is left beside what is knocked out. */
+const BESIDE_GHOSTS = 0.4;
+
+/** A line that is knocked out: thin, however wide it was, so that several stay apart. @param {Pen} pen @param {Line} line @param {number} thin @param {PictureStyle} style */
+function drawGhost(pen, line, thin, style) {
+  pen.setLineDash([5, 4]);
   const on = line === style.hovered || line === style.picked;
-  stroke(pen, style.colours.cut, Math.max(on ? 3 : 1.6, line.width), () => bend(pen, line), on ? 1 : 0.9);
+  stroke(pen, style.colours.cut, on ? 3 : thin, () => bend(pen, line));
   pen.setLineDash([]);
 }
 
@@ -173,7 +197,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
 /**
  * @typedef {CanvasRenderingContext2D} Pen
  * @typedef {Object} PictureStyle
- * @property {Record<"ink"|"dim"|"line"|"hair"|"own"|"pale"|"deep"|"q"|"cut"|"bar"|"accent"|"soft"|"ground", string>} colours
+ * @property {Record<"ink"|"dim"|"line"|"hair"|"own"|"pale"|"deep"|"q"|"cut"|"bar"|"minus"|"accent"|"soft"|"ground", string>} colours
  * @property {string} font  the family
  * @property {PlaceName|null} place  the open one @property {(place: PlaceName) => string} placeName
  * @property {number} type  how much larger than usual letters are
@@ -184,6 +208,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {(band: Band, layer: number) => string} counted  a title that says from where layers are counted
  * @property {(stack: string) => string} stackName
  * @property {(n: number) => string} folded  what a row of n tokens is called
+ * @property {(head: string) => string} onlyHead  how a line is called that is knocked out in one head
  * @property {Bar[]} bars
  * @property {(line: Line) => string} tone  the colour of a line
  * @property {(square: Square) => HTMLCanvasElement|null} picture  a head's weights

@@ -82,7 +82,7 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
   pen.beginPath();
   pen.arc(node.x, node.y, 6, 0, 2 * Math.PI);
   if (rows[0].height > 0) pen.fill(); // its rows are drawn
-  bars.forEach(({ name, p, text: now, change, before, rest }, i) => {
+  bars.forEach(({ name, p, text: now, change, before, rest, signed }, i) => {
     const top = y + i * step;
     const text = (width > CHANGES * style.type && change) || now;
     write(pen, style, { size: 13, colour: colours.dim, align: "right" });
@@ -94,12 +94,24 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
     if (i === 0)
       write(pen, style, { size: 15 * Math.min(1, Math.max(0.6, room / pen.measureText(name).width)), ...face });
     pen.fillText(fittingText(pen, name, room), x, top + 14 * style.type);
-    pen.globalAlpha = rest ? 0.4 : 1;
-    pen.fillStyle = colours.bar;
-    pen.beginPath();
-    pen.roundRect(x, top + 20 * style.type, Math.max(2, p * grown * width), 8, 2);
-    pen.fill();
-    pen.globalAlpha = 1;
+    /** @param {number} from @param {number} to @param {string} colour @param {number} alpha */
+    const bar = (from, to, colour, alpha) => {
+      pen.globalAlpha = alpha;
+      pen.fillStyle = colour;
+      pen.beginPath();
+      pen.roundRect(x + from * width, top + 20 * style.type, Math.max(2, (to - from) * grown * width), 8, 2);
+      pen.fill();
+      pen.globalAlpha = 1;
+    };
+    if (signed) {
+      const was = before ?? 0;
+      bar(0, Math.min(p, was), colours.bar, 0.3);
+      // What was lost or gained, in the colours of every difference.
+      if (Math.abs(p - was) >= 0.0005)
+        bar(Math.min(p, was), Math.max(p, was), p < was ? colours.minus : colours.accent, 1);
+      return;
+    }
+    bar(0, p, colours.bar, rest ? 0.4 : 1);
     if (before === null || stage || Math.abs(before - p) < 0.002) return;
     pen.setLineDash([2, 2]);
     pen.strokeStyle = colours.bar;

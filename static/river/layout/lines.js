@@ -38,12 +38,15 @@ export function ghostsOf(knockouts, scene, before, rolled) {
   });
 }
 
-/** What a line has lost in one head: next to what is left of it. @param {Line} was @param {Line} [now] @returns {Line} */
+/** Between what is left of a line and what it has lost, in pixels. */
+const APART = 5;
+
+/** What a line has lost in one head: next to what is left of it, and apart. @param {Line} was @param {Line} [now] @returns {Line & {head?: number}} */
 function lostOf(was, now) {
   const left = now?.width ?? 0;
   const width = Math.max(0, was.width - left);
   const { y0, y1, ...line } = now ?? was;
-  const [from, to] = [y0, y1].map((y) => y + (left + width) / 2);
+  const [from, to] = [y0, y1].map((y) => y + (now ? left / 2 + Math.max(APART, width / 2) : 0));
   return { ...line, shown: true, width, y0: from, y1: to };
 }
 
@@ -55,7 +58,7 @@ const rowWith = (band, token) => band?.rows[band.index[token]];
  * @property {string} attention @property {number} layer
  * @property {number} from @property {number} to  the bands of key and query: their places in the scene
  * @property {number} query @property {number} key  the first tokens of their rows
- * @property {boolean} many  one of its ends is a row of several tokens
+ * @property {boolean} many  one of its ends is a row of several tokens @property {number} [head]  in which alone it is knocked out
  * @property {boolean} own  a token's way to itself: its stream, and what it takes from itself
  * @property {boolean} shown  one of those that carry most of what this layer moves, or that matter most; the others are the wash
  * @property {number} share  how much of the chosen token goes through it

@@ -4,7 +4,7 @@ import { showsMeans } from "../../model/description.js";
 import { namesOf, nameText, partText } from "../../model/labels.js";
 import { COMES, standsForWritten } from "../../model/written.js";
 import { h } from "../../ui/dom.js";
-import { briefPercent, number } from "../../ui/format.js";
+import { briefPercent, number, signed } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { className } from "../../ui/token_text.js";
 
@@ -102,15 +102,15 @@ export const ffnRatio = ({ ratio }) => number(ratio, 2);
 // The answers in the picture: the first ones, each with its name and probability, and all others together.
 
 /**
- * @typedef {{id?: number, name: string, p: number, text: string, change?: string|null, before: number|null, rest?: boolean}} Bar  one answer; `before`: without the edits; `change`: from that to `text`;
- *   `rest`: all others together
+ * @typedef {{id?: number, name: string, p: number, text: string, change?: string|null, before: number|null, rest?: boolean, signed?: boolean}} Bar
+ *   one answer; `before`: without the edits; `change`: from that to `text`; `signed`: the change alone is shown; `rest`: all others together
  */
 
 /**
  * The first answers, and all others together. The one that the run without knockouts gives is always among them.
- * @param {Pick<Facts, "answers"|"answersBefore"|"fall">} facts @param {number} most @returns {Bar[]}
+ * @param {Pick<Facts, "answers"|"answersBefore"|"fall"|"difference">} facts @param {number} most @returns {Bar[]}
  */
-export function barsOf({ answers, answersBefore, fall }, most) {
+export function barsOf({ answers, answersBefore, fall, difference = false }, most) {
   const first = answers.slice(0, most);
   const lost = fall && fall.after !== null && !first.some(({ id }) => id === fall.answer.id);
   if (lost) first[most - 1] = { ...fall.answer, p: /** @type {number} */ (fall.after) };
@@ -122,13 +122,25 @@ export function barsOf({ answers, answersBefore, fall }, most) {
       name: answerName(answer),
       p: answer.p,
       text: briefPercent(answer.p),
-      change: changeText(was, answer.p),
+      change: difference && was !== null ? pointsText(answer.p - was) : changeText(was, answer.p),
       before: was,
+      signed: difference && was !== null,
     };
   });
   const rest = Math.max(0, 1 - first.reduce((sum, { p }) => sum + p, 0));
   if (!first.length || first.every(({ name }) => name !== null)) return bars;
-  return [...bars, { name: t("river.others"), p: rest, text: briefPercent(rest), before: null, rest: true }];
+  const others = { name: t("river.others"), p: rest, text: briefPercent(rest), before: null, rest: true };
+  if (!difference || bars.some(({ before }) => before === null)) return [...bars, others];
+  const gone = Math.max(0, 1 - bars.reduce((sum, { before }) => sum + (before ?? 0), 0));
+  return [...bars, { ...others, before: gone, change: pointsText(rest - gone), signed: true }];
+}
+
+/** A change of a probability, in percentage points: "−36 points". @param {number} by */
+function pointsText(by) {
+  const points = 100 * by;
+  const digits = Math.abs(points) < 9.95 ? 1 : 0;
+  const text = signed(points, digits);
+  return t("river.points", { points: Number(points.toFixed(digits)) === 0 ? "0" : text });
 }
 
 /** "98 → 62 %"; null: an edit has not changed it. @param {number|null} was @param {number} p */
