@@ -376,6 +376,13 @@ testWith(FALLS)("where the difference is shown, an answer has its change in perc
     ],
   );
   assert.equal(barsOf({ ...facts, answersBefore }, 3)[0].change, "98 → 62\u202f%");
+  const fall = { answer: answer(7, 0.9), before: 0.9, after: 0.02 };
+  const both = barsOf({ ...facts, answersBefore: [answer(7, 0.9)], fall }, 1);
+  assert.deepEqual(
+    both.map(({ name }) => name),
+    ["a1", "a7"],
+    "the answer that fell, and the one that is now the first",
+  );
 });
 
 const AREA = { x: 0, y: 100, width: 150, height: 260 };

@@ -45,6 +45,7 @@ function drawGhostName(pen, { x0, y0, x1, y1, layer, head }, style) {
   const text = style.onlyHead(`${layer}·${head}`);
   write(pen, style, { size: 12, colour: style.colours.cut, bold: true });
   const [x, y] = [(x0 + x1) / 2 + 8, (y0 + y1) / 2 - 6];
+  if (x + pen.measureText(text).width > x1) return; // its layer is too narrow
   pen.lineJoin = "round";
   pen.lineWidth = 4;
   pen.strokeStyle = style.colours.soft;

@@ -10,7 +10,7 @@ import { answerMark, keyMark, keyNameOf, queryMark, queryNameOf, rowName } from 
 /**
  * @import { MaskChanges } from "../../model/compare/runs.js"
  * @import { Edge } from "../../model/interventions.js"
- * @import { Facts } from "../facts.js"
+ * @import { Answer, Facts } from "../facts.js"
  * @import { HeadSaid, Words } from "./sentence.js"
  */
 
@@ -175,9 +175,17 @@ function answerWords({ fall, answers: [first] }) {
   if (!fall || !first || fall.after === null) return []; // its new number is not here yet
   const [before, after] = [briefPercent(fall.before), briefPercent(fall.after)];
   const change = before === after ? "stays" : fall.after < fall.before ? "falls" : "rises";
-  const now =
-    first.id === fall.answer.id ? [] : phrase("river.now", { answer: answerMark(first), p: briefPercent(first.p) });
-  return [...phrase(`say.answer_${change}`, { answer: answerMark(fall.answer), before, after }), ...now];
+  return changedAnswer(
+    change,
+    { answer: answerMark(fall.answer), before, after },
+    first.id !== fall.answer.id && first,
+  );
+}
+
+/** What became of the answer, and behind which one it is now. @param {string} change @param {{answer: Node, before: string, after: string}} words @param {Answer|false} first @returns {Words} */
+function changedAnswer(change, words, first) {
+  if (!first) return phrase(`say.answer_${change}`, words);
+  return phrase(`say.answer_${change}_now`, { ...words, now: answerMark(first), p: briefPercent(first.p) });
 }
 
 // What knockouts did.
@@ -217,12 +225,12 @@ function fallWords(facts, predicts) {
   const elsewhere = facts.knockouts.some((cut) => queryNameOf(facts, cut) !== name);
   const at = predicts === "next" && !facts.written && elsewhere ? "_at" : "";
   const token = queryMark(name);
-  const other = answers[0] && answers[0].id !== answer.id;
+  const other = answers[0] && answers[0].id !== answer.id && answers[0];
   const now = other ? phrase("river.now", { answer: answerMark(answers[0]), p: briefPercent(answers[0].p) }) : [];
   if (after === null) return now; // its new number is not here yet
   const words = { token, answer: answerMark(answer), before: briefPercent(before), after: briefPercent(after) };
   const change = briefPercent(after) === briefPercent(before) ? "stays" : after < before ? "falls" : "rises";
-  return [...phrase(at ? `river.${change}${at}` : `say.answer_${change}`, words), ...now];
+  return at ? [...phrase(`river.${change}${at}`, words), ...now] : changedAnswer(change, words, other || false);
 }
 
 /** What is knocked out: one edge, the edges from a token to another in several layers, or several. @param {Facts} facts @returns {Words} */

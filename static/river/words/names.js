@@ -113,7 +113,8 @@ export const ffnRatio = ({ ratio }) => number(ratio, 2);
 export function barsOf({ answers, answersBefore, fall, difference = false }, most) {
   const first = answers.slice(0, most);
   const lost = fall && fall.after !== null && !first.some(({ id }) => id === fall.answer.id);
-  if (lost) first[most - 1] = { ...fall.answer, p: /** @type {number} */ (fall.after) };
+  // Where there is one bar, and that of all others, both are for the two answers that changed places.
+  if (lost) first[Math.max(1, most - 1)] = { ...fall.answer, p: /** @type {number} */ (fall.after) };
   const before = new Map(answersBefore.map(({ id, p }) => [id, p]));
   const bars = first.map((answer) => {
     const was = before.get(answer.id) ?? null;
@@ -128,7 +129,7 @@ export function barsOf({ answers, answersBefore, fall, difference = false }, mos
     };
   });
   const rest = Math.max(0, 1 - first.reduce((sum, { p }) => sum + p, 0));
-  if (!first.length || first.every(({ name }) => name !== null)) return bars;
+  if (!first.length || first.length > most || first.every(({ name }) => name !== null)) return bars;
   const others = { name: t("river.others"), p: rest, text: briefPercent(rest), before: null, rest: true };
   if (!difference || bars.some(({ before }) => before === null)) return [...bars, others];
   const gone = Math.max(0, 1 - bars.reduce((sum, { before }) => sum + (before ?? 0), 0));
