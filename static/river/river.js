@@ -351,7 +351,10 @@ function say(says, words) {
   if (text === says.textContent) return;
   keepingFocus(says, () => replace(says, ...words));
   const buttons = says.querySelectorAll("button").length; // each has room around it
-  const ems = 1.01 * (widthOf(text, 16, "--font", 600) / 16 + 1.5 * buttons); // letters are rounded to pixels, too
+  // Names and buttons are bold; letters are rounded to pixels, too.
+  const parts = [...says.childNodes].map((one) => [one.textContent ?? "", one.nodeType === Node.TEXT_NODE ? 400 : 700]);
+  const width = parts.reduce((sum, [part, weight]) => sum + widthOf(String(part), 16, "--font", Number(weight)), 0);
+  const ems = 1.02 * (width / 16 + 1.5 * buttons);
   says.style.setProperty("--ems", ems.toFixed(1)); // one line: css/layout.css
 }
 

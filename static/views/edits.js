@@ -16,6 +16,7 @@ import { partWritten } from "../model/formula_edits.js";
 import { everyLayer } from "../model/interventions.js";
 import { namesOf, nameText } from "../model/labels.js";
 import { sideOf } from "../model/sides.js";
+import { COMES, standsForWritten } from "../model/written.js";
 import { createEditHistory } from "../state/edit_history.js";
 import { changedWords, runWords } from "../ui/compare_words.js";
 import { createPopover, segment } from "../ui/controls.js";
@@ -342,8 +343,11 @@ function edgeWords(group, trace) {
   const { attention, layer, query, key, head } = edge;
   const open = trace?.attentions.find(({ id }) => id === attention);
   const name = (/** @type {"queries"|"keys"} */ end, /** @type {number} */ at) => {
-    const token = open && trace && namesOf(sideOf(trace.sides, open[end]).tokens)[at];
-    return h("b", { translate: "no" }, token ? nameText(token) : String(at));
+    // The row of a translation is called by what it writes, as in the sentence.
+    const writes = end === "queries" && open !== undefined && standsForWritten(open);
+    const names = open && trace ? namesOf(sideOf(trace.sides, open[end]).tokens) : [];
+    const token = names[writes ? at + 1 : at];
+    return h("b", { translate: "no" }, token ? nameText(token) : writes && names[at] ? COMES : String(at));
   };
   /** @param {"queries"|"keys"} end @param {number[]} tokens */
   const named = (end, tokens) => {

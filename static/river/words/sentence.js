@@ -81,7 +81,7 @@ function headSentence(facts, { layer, head, edge, weight, most, masked }) {
   if (!facts.canKnockOut || !answer) return first;
   const before = facts.measured?.start?.p ?? answer.p;
   const matters = (/** @type {{p: number}|undefined} */ effect) =>
-    effect && briefPercent(effect.p) !== briefPercent(before) ? effect : null;
+    effect && isMoved(before, effect.p) ? effect : null;
   /** @param {"head"|"layer"} hides @param {{p: number}} effect */
   const offer = (hides, { p }) => {
     const attrs = { class: "link", type: "button", dataset: { testid: `hide-in-${hides}`, hides } };
@@ -105,6 +105,11 @@ function headSentence(facts, { layer, head, edge, weight, most, masked }) {
   const [ofHead, ofLayer] = offered;
   return [...first, ...(ofHead ? [offer("head", ofHead)] : []), ...(ofLayer ? [offer("layer", ofLayer)] : [])];
 }
+
+/** Whether a probability changes by half a point, or by a tenth of itself where it is written otherwise. @param {number} before @param {number} after */
+const isMoved = (before, after) =>
+  briefPercent(before) !== briefPercent(after) &&
+  (Math.abs(after - before) >= 0.005 || Math.abs(after - before) >= 0.1 * before);
 
 /** How it is said: of a translation, where a word that is written came from. @param {Facts} facts @param {Edge} edge @param {HeadSaid["most"]} most */
 function attendsKey({ written, names: [own] }, { query, key }, most) {
