@@ -112,7 +112,7 @@ function drawStreams(pen, scene, style) {
   for (const line of scene.lines) {
     if (!line.own) continue;
     const { x0, y0, x1, y1 } = line;
-    const width = widthNow(scene, style, line, 0.5);
+    const width = widthNow(scene, style, line, 0.5 * finenessOf(scene.bands[line.to]));
     stroke(pen, own, width, () => bend(pen, { x0: x0 - 0.5, y0, x1: x1 + 0.5, y1 }), fade);
   }
   for (const { x0, x1, y, width } of scene.streams) {
@@ -123,6 +123,12 @@ function drawStreams(pen, scene, style) {
     stroke(pen, own, widthNow(scene, style, { x1, width }, 0.5), straight, fade);
   }
 }
+
+/** Rows that are nearer than this, in pixels, have thinner lines: together they would be one grey plane. */
+const NEAR = 4;
+
+/** @param {Band} band */
+const finenessOf = ({ rows }) => Math.min(1, Math.min(rows[0].height, rows[rows.length - 1].height) / NEAR) || 1;
 
 /** While one head is shown, all else fades. @param {PictureStyle} style */
 const fadeOf = ({ preview }) => (preview ? 0.22 : 1);
@@ -275,7 +281,7 @@ function drawGrid(pen, band, { bands, height, only, lit, lens, squares }, style)
   stroke(pen, style.colours.hair, 1, () => {
     for (const x of xs) line(pen, crisp(x), titles - 10 * style.type, crisp(x), floor);
   });
-  stroke(pen, style.colours.line, rows[0].height < 12 ? 0.5 : 1, () => {
+  stroke(pen, style.colours.line, rows[0].height < 12 ? 0.5 * finenessOf(band) : 1, () => {
     for (const { y } of rows) line(pen, first.x0 - 6, crisp(y), end, crisp(y));
   });
 }

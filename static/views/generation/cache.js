@@ -21,7 +21,7 @@ import { byteSize, millions, number, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { CACHE_OF, cacheState } from "../view_states.js";
 import { createCosts } from "./cache_costs.js";
-import { drawLayers, kvHeadOf } from "./cache_picture.js";
+import { columnNames, drawLayers, kvHeadOf } from "./cache_picture.js";
 import { writerOf } from "./player.js";
 import { drawState } from "./state_picture.js";
 
@@ -82,9 +82,11 @@ function createPanel(root, actions) {
     const isNext = path.ids.length === path.nPrompt;
     if (!cache || (inAll && isNext)) return setText(parts.said, t("cache.nothing"));
     if (inAll) return replace(parts.said, allSaid(trace, path, lengths, on));
-    const last = session.word(path.ids[path.ids.length - 1]);
+    const at = path.ids.length - 1;
+    const own = cachedAttention(model);
+    const last = (own && columnNames(trace, own)[at]) || tokenName(session.word(path.ids[at]));
     const cost = costOfSteps(model, { ...lengths, first: lengths.tokens, last: lengths.tokens });
-    replace(parts.said, saidOf(cache, isNext ? null : tokenName(last), on, cost?.times ?? null));
+    replace(parts.said, saidOf(cache, isNext ? null : last, on, cost?.times ?? null));
     if (measured) setText(parts.server, serverOf(/** @type {any} */ (step)));
     replace(parts.bars, groupsOf(model, lengths, cache));
   }

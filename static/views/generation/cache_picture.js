@@ -24,6 +24,9 @@ const KEPT = /** @type {const} */ (["k", "v"]);
 export const kvHeadOf = ({ n_head: heads, n_kv_head: shared }, { head }) =>
   Math.floor((Math.min(head, heads - 1) * shared) / heads);
 
+/** What the columns are called. @param {Pick<FetchedTrace, "sides">} trace @param {Attention} attention */
+export const columnNames = ({ sides }, attention) => namesOf(tokensOf(attention, sides)).map(nameText);
+
 /**
  * @typedef {{from: number, to: number}} Fresh  the columns that the newest step computed
  * @typedef {{role: "k"|"v", attention: Attention, layer: number, head: number, fresh: Fresh, names: string[], dropped: boolean[]}} Place
@@ -53,11 +56,11 @@ export function drawLayers(place, trace, state, { own, cross, fresh, first }) {
   const slides = place.dataset.drawn !== undefined && fresh.to - fresh.from === 1;
   place.dataset.drawn = content;
   // Of one new column, whose it is.
-  const newest = fresh.to - fresh.from === 1 && namesOf(tokensOf(own, trace.sides)).map(nameText)[fresh.from];
+  const newest = fresh.to - fresh.from === 1 && columnNames(trace, own)[fresh.from];
   const source = { from: 0, to: first ? Number.POSITIVE_INFINITY : 0 };
   /** @param {Attention} attention @param {number} layer @param {Fresh} made @param {boolean[]} far */
   const pair = (attention, layer, made, far) => {
-    const names = namesOf(tokensOf(attention, trace.sides)).map(nameText);
+    const names = columnNames(trace, attention);
     const head = kvHeadOf(attention, state);
     const of = { attention, layer, head, fresh: made, names, dropped: far };
     return KEPT.map((role) => picture(trace.tensor(tapOf(attention, layer, role)), { ...of, role }));
