@@ -702,9 +702,10 @@ def test_a_step_of_the_walk_is_whole_on_a_laptop_with_its_sum(open_page: "Callab
     whole_with_its_sum(page)
     # What is fetched for the step after it shows and hides nothing.
     inspector = page.locator("[data-panel=inspector]")
-    for step, explained in (("norm", True), ("q", False)):
-        page.locator(f'[data-testid="walk-step"][data-step="attn.{step}"]').click()
-        expect(page.locator("[data-station=computation]")).to_contain_text("Queries" if step == "q" else "LayerNorm")
+    steps = (("attn.norm", "LayerNorm", True), ("in.embed", "Embedding + position", False), ("attn.q", "Queries", True))
+    for step, name, explained in steps:
+        page.locator(f'[data-testid="walk-step"][data-step="{step}"]').click()
+        expect(page.locator("[data-station=computation] .step-name")).to_contain_text(name)
         page.wait_for_selector('body[data-state="ready"]')
         page.wait_for_load_state("networkidle")
         expect(inspector).to_be_visible(visible=explained)
