@@ -47,6 +47,7 @@ export function createStart(context) {
   const step = stepOf(frame.dock);
   const key = riverKey();
   frame.dock.prepend(step);
+  frame.path.element.append(h("p", { class: "start-lines" }, t("start.lines")));
   frame.header.brand.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
     event.preventDefault();
@@ -107,7 +108,8 @@ function stepOf(dock) {
     h("span", { class: "btn nothing", "aria-hidden": true, dataset: { act: "back" } }, content("back", "‹")),
     h("button", { class: "btn", type: "button", title, dataset: data, on: { click } }, content("step", "›")),
   );
-  return h("div", { class: "start-writes" }, writes, h("p", null, t("start.what")));
+  const what = ["what", "what_long"].map((name) => h("span", { class: name }, t(`start.${name}`)));
+  return h("div", { class: "start-writes" }, writes, h("p", null, what));
 }
 
 /** @param {HTMLElement} root @param {Context} context @param {HTMLElement} key  of the river */
