@@ -66,7 +66,7 @@ function buildRiverParts(root, say) {
   const legend = h("div", { class: "dim means", dataset: { testid: "river-legend" } }, key, h("span"));
   const restore = h("button", { class: "btn restore", type: "button", dataset: { testid: "river-restore" } });
   const table = h("div");
-  const watch = h("button", { class: "btn", type: "button", dataset: { testid: "river-watch" } });
+  const watch = h("button", { class: "btn watch", type: "button", dataset: { testid: "river-watch" } });
   keepWidth(watch, t("river.pause"));
   const scrub = h("input", { type: "range", min: 0, max: 1, dataset: { testid: "river-scrub" } });
   const bytes = h("p", { class: "dim", hidden: true, dataset: { testid: "river-bytes" } });

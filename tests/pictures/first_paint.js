@@ -206,8 +206,8 @@ function wide(drawn) {
     const title = layerTitle(band, layer, false);
     return `<text class="small" x="${percent(layer)}" dx="8" y="16">${title}</text>`;
   });
-  const guesses = lensOf(drawn).map(({ name, text, fresh, final }, layer) => {
-    const is = `${final ? " final" : ""}${fresh ? " fresh" : ""}`;
+  const guesses = lensOf(drawn).map(({ name, text, final }, layer) => {
+    const is = final ? " final" : "";
     const said = `${escaped(name)}<tspan class="roomy">: ${text}</tspan>`;
     return `<text class="at guess${is}" style="--r:${down(band.bottom)};--l:${layer}" x="${percent(layer + 1)}" dx="-6" dy="20">${said}</text>`;
   });

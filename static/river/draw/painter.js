@@ -148,7 +148,8 @@ function headStyle({ facts, trace }, preview) {
       preview?.head.attention === attention && preview.head.layer === layer && preview.head.head === head,
     headsTitle: (/** @type {Open} */ open) => {
       const layer = layerTitle(open, open.layer, false);
-      return t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool });
+      const bars = trace.ablations && !trace.ablations.error ? t("river.head_bars_short") : "";
+      return t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool }) + bars;
     },
     headWords: (/** @type {string} */ attention) => headWordsOf(trace, attention),
     headsSaid: headLegendOf(trace),

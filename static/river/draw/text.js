@@ -32,16 +32,16 @@ const NARROW = 62;
 
 /** After the one layer that is drawn: title and answer in one line. @param {Pen} pen @param {number} layer @param {{y: number, arrived: boolean}} at @param {PictureStyle} style */
 function drawLensOf(pen, layer, { y, arrived }, style) {
-  const { name, text, final, fresh } = style.lens[layer];
+  const { name, text, final } = style.lens[layer];
   write(pen, style, { size: 13, colour: style.colours.dim });
   pen.fillText(style.lensHere, 2, y);
   const x = 2 + pen.measureText(style.lensHere).width;
   if (!arrived) return; // the streams have not come so far
-  write(pen, style, { size: 15, colour: final ? style.colours.bar : style.colours.dim, bold: fresh });
+  write(pen, style, { size: 15, colour: final ? style.colours.bar : style.colours.dim });
   pen.fillText(`${name} ${text}`, x, y);
 }
 
-/** What the model would say if it stopped after each layer; bold where that changes. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
+/** What the model would say if it stopped after each layer, in the colour of the answer once it is that. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 export function drawLens(pen, { bands: [band], lens, only }, style) {
   if (!style.lens.length || Number.isNaN(lens)) return; // a strip has none
   const { colours } = style;
@@ -57,7 +57,7 @@ export function drawLens(pen, { bands: [band], lens, only }, style) {
     const { x0, x1 } = band.columns[layer];
     if (x0 === x1) return;
     if (style.stage && x1 > style.stage.flow * band.end + 1) return;
-    write(pen, style, { size: 15, colour: final ? colours.bar : colours.dim, align: "right", bold: fresh });
+    write(pen, style, { size: 15, colour: final ? colours.bar : colours.dim, align: "right" });
     const room = (narrow ? 2 : 1) * (x1 - x0) - (narrow ? 2 : 10);
     const numbered = [`${name}: ${text}`, /\d$/.test(name) ? name : `${name} ${text}`]; // "8 42 %" would be misread
     const words = [...(narrow ? [] : numbered), name].find((one) => pen.measureText(one).width <= room);
