@@ -355,6 +355,20 @@ def test_what_an_ffn_adds_is_a_number_under_the_pointer_and_in_the_table(page: "
     expect(page.get_by_test_id("river-readout")).to_contain_text(f"adds to red₂ a vector {ratio:.2f} times")
 
 
+def writes_and_chooses(page: "Page") -> None:
+    """The sentence of a head says what is written next, until another row is chosen; no word of the text moves then."""
+    said = page.get_by_test_id("river-says")
+    page.get_by_test_id("gen-step").click()
+    expect(said).to_have_text(re.compile(r"^The .*(wrote|took) .* Next: .* In head 5·5 it attends most to .*%\)\.$"))
+    lefts = "all => all.map((one) => one.getBoundingClientRect().left)"
+    words = page.get_by_test_id("token")
+    before = words.evaluate_all(lefts)
+    words.nth(13).click()
+    expect(said).to_contain_text("Hidden in head 5·5: red₂ cannot attend to car")
+    expect(words.nth(3)).to_have_text(re.compile("₁"))  # as the chosen one is called red₂
+    assert words.evaluate_all(lefts) == before
+
+
 TOPS = "lines => lines.map((line) => Math.round(line.getBoundingClientRect().top))"
 
 
@@ -398,12 +412,7 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     expect(page.get_by_test_id("show-again")).to_have_count(0)
     page.get_by_test_id("edit-redo").click()
     assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == without(both[:1])
-    # The sentence says here, too, what is written next, until another row is chosen.
-    said = page.get_by_test_id("river-says")
-    page.get_by_test_id("gen-step").click()
-    expect(said).to_have_text(re.compile(r"^The .*(wrote|took) .* Next: .* In head 5·5 it attends most to .*%\)\.$"))
-    page.get_by_test_id("token").nth(13).click()
-    expect(said).to_contain_text("Hidden in head 5·5: red₂ cannot attend to car")
+    writes_and_chooses(page)
     # One Undo takes back every edit, wherever it was made.
     page.get_by_test_id("switch-causal").click()
     wait_for_run(page, "run.masks?.causal === false")
