@@ -449,6 +449,7 @@ def open_rank(page: "Page") -> None:
     expect(page.get_by_test_id("rank-row").first).to_be_visible()
 
 
+@pytest.mark.fresh  # another test's page may have measured this already
 def test_the_head_that_the_answer_needs_most_is_found(open_page: "Callable[..., Page]") -> None:
     """By its name in the menu: what each head does is measured once for a run, by the drawer or a pause."""
     page = open_page(viewport=LAPTOP)
