@@ -1,6 +1,7 @@
 /** The canvas of the river on the page: its size and what it shows. */
 
 import { offer } from "../export/svg_pen.js";
+import { headKey } from "../model/edits.js";
 import { sameValue } from "../state/view_state.js";
 import { h, newId, painted, update } from "../ui/dom.js";
 import { eyeSign } from "../ui/heads.js";
@@ -261,6 +262,15 @@ export function createRiverBoard(parts, placed) {
     layout();
   });
 
+  /** What the head under the pointer does may be known by now. */
+  function tellAgain() {
+    const { preview, scene, actions } = board;
+    const there = preview && scene?.squares.some((one) => headKey(one) === headKey(preview.head));
+    if (!there || !scene || !actions) return;
+    board.preview = actions.preview(scene, preview.head);
+    if (!parts.tip.hidden) showTip(parts, board, board.preview?.words ?? null);
+  }
+
   return {
     /** @param {Shown} shown @param {Actions} actions @param {number} width  of its place */
     show(shown, actions, width) {
@@ -270,6 +280,7 @@ export function createRiverBoard(parts, placed) {
       sliding.to(shown.bars, was?.whole === shown.whole);
       if (was && board.scene && sameLayout(was, shown) && letters === lettersNow()) showSame();
       else layout(width);
+      tellAgain();
     },
     /** Of its place; 0: it is not laid out. */
     width: () => laidOut,

@@ -757,13 +757,23 @@ def test_a_head_is_shown_while_the_pointer_rests_on_it(page: "Page") -> None:
     page.mouse.move(*square_of(page, {"layer": 5, "head": 5}))
     said = page.get_by_test_id("river-tip")
     expect(said).to_contain_text("Head 5·5: red₂ attends most to car (")
-    between = [int(number) for number in re.findall(r"\d+", said.inner_text().partition("car (")[2])]
+    between = [int(number) for number in re.findall(r"\d+", said.inner_text().partition("car (")[2].partition(")")[0])]
     assert between[0] - 0.5 <= 100 * weight <= between[-1] + 0.5, "the picture has 256 shades"
     page.mouse.down()
     page.mouse.up()  # opens it: nothing of the tip stays
     expect(page.get_by_role("heading", name="Head 5·5")).to_be_visible()
     expect(page.get_by_test_id("river-says")).to_contain_text("Head 5·5: red₂ attends to car")
     expect(said).to_be_hidden()
+
+
+def test_a_heads_tip_says_what_is_lost_without_it_and_its_eye_switches_it_off(page: "Page") -> None:
+    show(page)
+    page.mouse.move(*square_of(page, {"layer": 5, "head": 5}))
+    expect(page.get_by_test_id("river-tip")).to_contain_text("Off: car (98 % → 93 %)")
+    eye = page.get_by_test_id("part-eye")
+    expect(eye).to_have_attribute("title", "Switch head 5·5 off: it writes nothing.")
+    eye.click()
+    expect(page.get_by_test_id("river-says")).to_contain_text("Head 5·5 is off")
 
 
 @pytest.mark.fresh

@@ -114,6 +114,9 @@ export function drawLegend(legend, facts, pool) {
 const isShaded = ({ names, measured, was }) =>
   names[0].length > 1 && !was && Boolean(measured && !measured.error && !measured.idle && measured.effects.size);
 
+/** Whether the answer is a class, which is read from one row alone. @param {Facts} facts */
+const isVerdict = ({ answers }) => answers.some(({ name }) => name !== null);
+
 /** What is meant, where the key is not all: in the row of another token of a text, in a difference, before effects are measured. @param {Facts} facts */
 function legendOf(facts) {
   const { names, row, measured, isSaved, was } = facts;
@@ -121,7 +124,9 @@ function legendOf(facts) {
   if (names[0].length === 1) return t("river.legend_alone");
   if (was) return t("river.legend_difference");
   if (isShaded(facts))
-    return row === names[0].length - 1 || isTranslation(facts) ? "" : t("river.legend_token", { token });
+    return row === names[0].length - 1 || isTranslation(facts) || isVerdict(facts)
+      ? ""
+      : t("river.legend_token", { token });
   const widths = t("river.legend_widths", { token });
   if (!measured) return isSaved ? widths : `${widths}${t("river.legend_uncuttable")}`;
   if (measured.error) return `${widths}${t("river.legend_unmeasured")}`;
