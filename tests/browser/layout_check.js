@@ -170,12 +170,20 @@
   function isHit(element, before) {
     const at = [scrollX, scrollY];
     const drawer = parseFloat(getComputedStyle(document.documentElement).scrollPaddingBottom) || 0;
-    if (before.top < 60 || before.bottom > innerHeight - drawer - 60) element.scrollIntoView({ block: "center", inline: "nearest", behavior: "instant" });
-    const { left, top, width, height } = boxOf(element);
-    const [x, y] = [left + width / 2, top + height / 2];
+    const toMiddle = () => element.scrollIntoView({ block: "center", inline: "nearest", behavior: "instant" });
+    if (before.top < 60 || before.bottom > innerHeight - drawer - 60) toMiddle();
     const reach = least / 2 - 1;
-    const points = [[x - reach, y], [x + reach, y], [x, y - reach], [x, y + reach]];
-    const isHit = points.every((point) => element.contains(document.elementFromPoint(...point)));
+    const hit = () => {
+      const { left, top, width, height } = boxOf(element);
+      const [x, y] = [left + width / 2, top + height / 2];
+      const points = [[x - reach, y], [x + reach, y], [x, y - reach], [x, y + reach]];
+      return points.every((point) => element.contains(document.elementFromPoint(...point)));
+    };
+    let isHit = hit();
+    if (!isHit) {
+      toMiddle(); // it may be at the edge of what scrolls
+      isHit = hit();
+    }
     scrollTo(...at);
     return isHit;
   }

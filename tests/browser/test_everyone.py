@@ -91,7 +91,7 @@ def is_grey(part: "Locator") -> bool:
         pytest.param(f"compare=on&{UNMASKED}", "[data-panel=inspector] [data-panel=compare]", id="masks"),
         pytest.param(
             "view=model&drawer=generation",
-            ".strip .says .board .means .candidates [data-panel=next_token]",
+            ".strip .says .board .candidates [data-panel=next_token]",
             id="river",
         ),
         pytest.param(

@@ -703,7 +703,7 @@ def test_a_model_that_the_server_does_not_have(page: "Page", file: Path, tmp_pat
     assert "my own" in page.get_by_test_id("file-banner").inner_text()
     names = page.get_by_test_id("candidate").locator(".tokname").all_inner_texts()
     ids = page.get_by_test_id("candidate").evaluate_all("rows => rows.map((row) => row.dataset.id)")
-    assert len(ids) == len(names) == 8
+    assert len(ids) == len(names) == 6
     assert any(name == f"#{token_id}" for name, token_id in zip(names, ids, strict=True)), names
 
 

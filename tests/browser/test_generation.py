@@ -142,7 +142,7 @@ def test_bars_are_the_models_distribution(
     for query in (5, len(prompt) - 1):
         page.get_by_test_id("token").nth(query).click()
         settled(page)
-        expect(page.get_by_test_id("next-where")).to_contain_text(f"comes token {query + 1} (row {query})")
+        expect(page.get_by_test_id("next-where")).to_contain_text(f": token {query + 1}")
         check_bars(page, distribution(logits[query], used, [checkpoint.tokenizer.pad_id]), used)
 
 
@@ -172,7 +172,7 @@ def test_the_row_and_the_token_that_follows_are_named(
     page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
 ) -> None:
     show(page, text, query=4)
-    expect(page.get_by_test_id("next-where")).to_have_text("After “… a time,” comes token 5 (row 4)")
+    expect(page.get_by_test_id("next-where")).to_have_text("After “… a time,”: token 5")
 
     shown = candidates(page)
     rank = [row["id"] for row in shown].index(prompt[5])
@@ -347,7 +347,7 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
             left, width = page.locator('.draw[data-u="stands"] .share.hit').evaluate(SHARE)
             assert left <= 100 * u < left + width
             assert width == pytest.approx(100 * float(step.next.after[then]), abs=1e-3)
-        expect(page.get_by_test_id("next-where")).to_contain_text(f"comes token {index + 1} (row {index})")
+        expect(page.get_by_test_id("next-where")).to_contain_text(f": token {index + 1}")
         for row in candidates(page):
             assert row["before"] == pytest.approx(float(step.next.before[row["id"]]), abs=1e-5)
     expect(page.get_by_test_id("gen-count")).to_have_text("2 written. “Keep writing” stops after 12.")
@@ -689,7 +689,7 @@ def test_a_candidate_can_be_taken(page: "Page", text: str, prompt: list[int]) ->
     left = ids_of(page)
     page.get_by_test_id("token").nth(n - 1).click()
     settled(page)
-    expect(page.get_by_test_id("next-where")).to_contain_text(f"comes token {n} (row {n - 1})")
+    expect(page.get_by_test_id("next-where")).to_contain_text(f": token {n}")
 
     other = next(row["id"] for row in candidates(page) if row["id"] != left[n])
     page.locator(f'.panel.next [data-testid=candidate][data-id="{other}"]').click()
@@ -1034,7 +1034,7 @@ def test_all_by_keyboard(page: "Page", text: str, prompt: list[int]) -> None:
     page.keyboard.press("ArrowLeft")
     settled(page, len(ids) - 1)
     assert ids_of(page) == ids[:-1]
-    expect(page.get_by_test_id("next-where")).to_contain_text(f"(row {len(prompt)})")
+    expect(page.get_by_test_id("next-where")).to_contain_text(f": token {len(prompt) + 1}")
     expect(node(page, ids[:-1])).to_be_focused()
     page.keyboard.press("ArrowRight")
     settled(page, len(ids))

@@ -103,7 +103,7 @@ def test_the_river_cuts_its_most_decisive_looks_without_a_server(
     promised = before.rsplit("falls to ", 1)[1]
     expect(says).to_contain_text(f"to {promised}")  # what was measured is what the saved run says
     drawn(page)
-    expect(legend).to_have_text("Thicker: more information passed on to red₂.")
+    expect(legend.get_by_text("Thicker: more information passed on to red₂.")).to_be_visible()
     page.get_by_test_id("river-restore").click()
     expect(says).to_have_text(before)
 

@@ -97,7 +97,7 @@ def test_the_app_works_behind_a_prefix(beyond: "Page", behind: str, tmp_path: Pa
 
     tokens = page.get_by_test_id("token")
     before = tokens.count()
-    page.locator("[data-act=step]").first.click()
+    page.get_by_test_id("gen-step").click()
     expect(tokens).to_have_count(before + 1)
     page.wait_for_function("text => decodeURIComponent(location.hash).length > text.length", arg="#text=The cat sat")
     drawn(page)

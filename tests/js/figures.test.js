@@ -84,7 +84,7 @@ test("a figure says what was measured, its unit, what a sign means, and of which
     "ln p(car) without it − with it, in nats",
     "negative:",
     "p(car) = 90",
-    "row 2",
+    "token 3",
     "FFN column has",
   ])
     assert.ok(said.includes(words), `${words}: ${said}`);

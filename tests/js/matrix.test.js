@@ -474,7 +474,7 @@ test("what a mask hid before has a border, and its word stands over the hatching
   assert.equal(String(border.attrs.d).match(/M/g)?.length, 14, "a step down and one across for each row but the last");
   assert.ok(String(border.attrs.d).startsWith(`M${box.x + cell.w} ${box.y}v${cell.h}`));
   const hidden = matrixOf(8, 8, { forbidden: later, note: { text: "hidden", ink: "--ink-2", reason: 1 } });
-  const noted = (more) => texts(markShapes({ ...hidden, ...more }, sizeOf({ ...hidden, ...more })), "note");
+  const noted = (more) => texts(markShapes({ ...hidden, ...more }, sizeOf({ ...hidden, ...more })), "over-hatching");
   assert.deepEqual(noted({}), ["hidden"]);
   assert.deepEqual(noted({ note: { ...hidden.note, reason: 2 } }), [], "hidden for another reason");
   assert.deepEqual(noted({ note: { ...hidden.note, text: "hidden ".repeat(20) } }), [], "longer than the corner");

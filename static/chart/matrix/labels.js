@@ -199,7 +199,7 @@ function titles({ rows, cols, sums, margin }, { box, top, left, lift, rowTitle, 
 const PLATE = { h: 22, pad: 9, edge: 12 };
 
 /** Whether a shape belongs to the note. @param {Shape} shape */
-export const isNote = ({ attrs }) => attrs.class === "note";
+export const isNote = ({ attrs }) => attrs.class === "over-hatching";
 
 /** What the hatching means, over it: in the upper right corner, if there is room. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 export function noteShapes({ note, forbidden, chosen, shape: [, n] }, { box, cell, view, type, noteWidth = 0 }) {
@@ -220,7 +220,7 @@ export function noteShapes({ note, forbidden, chosen, shape: [, n] }, { box, cel
   return [
     { tag: "rect", attrs: { ...place, width, height, rx: 6, fill: "--panel" } },
     text(note.text, {
-      class: "note",
+      class: "over-hatching",
       "font-family": "--font",
       "font-size": NOTE_SIZE * type,
       fill: note.ink,
