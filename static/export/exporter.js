@@ -198,5 +198,6 @@ function titleOfView(trace, state, view, pictures) {
   if (view.ofHead) return titleOf(trace.model, state, pictureNames(pictures));
   if (view.id === "prediction" && view.called?.(state, trace.model) === "prediction")
     return `${t("next.station")} · ${predictionPlace(trace, rowOf(state, trace))}`;
-  return [t(`ribbon.${view.id}`), ...pictures.map(pictureName)].join(" · ");
+  const place = t(view.id === "model" ? "place.model" : `ribbon.${view.id}`);
+  return [place, ...pictures.map(pictureName)].join(" · ");
 }
