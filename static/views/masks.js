@@ -84,7 +84,7 @@ function createPadding(actions, model) {
 
 /** One button for all that is about PADs, with their number. @param {HTMLElement[]} items */
 function createPadMenu(...items) {
-  const attrs = { class: "btn", type: "button", title: t("masks.pads_menu_about"), dataset: { testid: "pads-menu" } };
+  const attrs = { class: "btn", type: "button", dataset: { testid: "pads-menu" } };
   const button = /** @type {HTMLButtonElement} */ (h("button", attrs));
   const panel = h("div", { class: "pad-menu", role: "group", "aria-label": t("masks.pads_menu") }, items);
   const node = h("div", { class: "pad-more padding" }, button, panel);
@@ -93,8 +93,10 @@ function createPadMenu(...items) {
     node,
     button,
     /** @param {number} count @param {boolean} picture */
-    name: (count, picture) =>
-      setText(button, t(picture ? "masks.padding" : count ? "masks.pads_n" : "masks.pads", { n: count })),
+    name(count, picture) {
+      setText(button, t(picture ? "masks.padding" : count ? "masks.pads_n" : "masks.pads", { n: count }));
+      update(button, { title: t(picture ? "picture.padding_about" : "masks.pads_menu_about") });
+    },
   };
 }
 
