@@ -1,6 +1,6 @@
 /** Colours, letters and words of the picture, for this moment's theme and language. */
 
-import { cssColour, leastText, rampStops, rgb, rgbaAt, typeScale } from "../chart/theme.js";
+import { cssColour, leastText, rampColour, rgb, rgbaAt, typeScale } from "../chart/theme.js";
 import { t } from "../ui/i18n.js";
 import { layerTitle } from "./words/names.js";
 
@@ -86,6 +86,5 @@ export function toneOf({ pale, deep }, measured, delta, part = 1) {
 
 /** The colour of a line where the difference is shown: less than before, or more. @param {number} change  −1 to 1 */
 export function changeTone(change) {
-  const [red, green, blue] = rgbaAt(rampStops("signed"), (1 + Math.sign(change) * Math.abs(change) ** 0.6) / 2);
-  return rgb([red, green, blue]);
+  return rgb(rampColour("signed", (1 + Math.sign(change) * Math.abs(change) ** 0.6) / 2));
 }
