@@ -45,7 +45,7 @@ import { phrase, t } from "../../ui/i18n.js";
  * @property {Child} [output]  the number
  * @property {boolean} [lit]  the open step is about it
  *
- * @typedef {{query: Child, key: Child, where: string, value: string, was?: string|null}} Head
+ * @typedef {{query: Child, key: Child, where: string, value: string, was?: string|null, both?: string|null}} Head  `both`: the value before and after, whose difference `value` is
  */
 
 /** What the picture calls a token: as it is read, numbered where it comes again. @param {Token[]} tokens @param {number} index */
@@ -112,7 +112,7 @@ const partsOf = perRoot((root) => {
 });
 
 /** @param {HTMLElement} root @param {Head} head @param {Line[]} lines */
-export function drawCard(root, { query, key, where, value, was = null }, lines) {
+export function drawCard(root, { query, key, where, value, was = null, both = null }, lines) {
   const parts = partsOf(root);
   replaceChanged(
     parts.title,
@@ -122,6 +122,7 @@ export function drawCard(root, { query, key, where, value, was = null }, lines) 
     h("small", null, where),
     was !== null &&
       h("s", { class: "mono card-was", title: t("card.was"), dataset: { testid: "arithmetic-was" } }, was),
+    both !== null && h("span", { class: "mono card-both" }, both),
     h("b", { class: "mono card-value", dataset: { testid: "arithmetic-value" } }, value),
   );
   const drawn = lines.map(({ name, bars }) => name + (bars ? "|" : "")).join();

@@ -1,6 +1,6 @@
 /** The arithmetic of one weight as a card: q and k, their products, the score, the softmax, and what the weight brings. */
 
-import { isDifference } from "../../../model/compare/runs.js";
+import { isDifference, isTrained } from "../../../model/compare/runs.js";
 import { dividesProducts, normPlace, stackOf } from "../../../model/description.js";
 import { isOpenHeadOff } from "../../../model/edits.js";
 import { tokenName } from "../../../model/labels.js";
@@ -38,7 +38,7 @@ import { writesWords } from "../parts.js";
  */
 export function drawWeightCard(root, trace, state, about) {
   const { query, key, terms, lit } = about;
-  const before = beforeOf(trace, about);
+  const before = isTrained(state) ? null : beforeOf(trace, about); // the other run of a comparison is not what was before
   const gap = isDifference(state) && before !== null;
   const names = { query: queryName(trace, query), key: nameIn(trace.keys.tokens, key) };
   const lines = [
@@ -53,6 +53,7 @@ export function drawWeightCard(root, trace, state, about) {
       where: whereOf(trace.model, state),
       value: gap ? signed(terms.model - before.weight) : weightText(terms.model),
       was: before?.changed && !gap ? weightText(before.weight) : null,
+      both: gap ? `${weightText(before.weight)} → ${weightText(terms.model)}` : null,
     },
     lines.map((line) => ({ ...line, lit: lit.includes(line.name) })),
   );
@@ -171,7 +172,7 @@ function softmaxLines({ detail }, { terms, query, key }, before, gap) {
       name: "exp",
       label: ["e", h("sup", null, "s"), " ÷ Σ"],
       bars: { ...bars, look: "signed" },
-      output: rowSum === 0 ? "0" : `${reasons ? 0 : significant(exp, 4)} ÷ ${significant(rowSum, 4)}`,
+      output: gap ? "" : rowSum === 0 ? "0" : `${reasons ? 0 : significant(exp, 4)} ÷ ${significant(rowSum, 4)}`,
     },
     {
       name: "weight",
