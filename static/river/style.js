@@ -1,6 +1,6 @@
 /** Colours, letters and words of the picture, for this moment's theme and language. */
 
-import { cssColour, leastText, rampColour, rgb, rgbaAt, typeScale } from "../chart/theme.js";
+import { cssColour, leastText, rampStops, rgb, rgbaAt, typeScale } from "../chart/theme.js";
 import { t } from "../ui/i18n.js";
 import { layerTitle } from "./words/names.js";
 
@@ -24,7 +24,7 @@ const COLOURS = {
   ground: "--paper",
 };
 
-/** @typedef {Pick<PictureStyle, "colours"|"font"|"type"|"least"|"title"|"counted"|"stackName"|"folded"|"onlyHead"|"placeName">} Basics */
+/** @typedef {Pick<PictureStyle, "colours"|"signed"|"lost"|"font"|"type"|"least"|"title"|"counted"|"stackName"|"folded"|"onlyHead"|"placeName">} Basics */
 
 /** Its letters are larger than other pictures' to begin with. */
 const MOST = 1.25;
@@ -48,8 +48,11 @@ export function currentStyle(canvas) {
 function readStyle() {
   const least = leastText();
   const colours = Object.fromEntries(Object.entries(COLOURS).map(([name, css]) => [name, cssColour(css)]));
+  const signed = rampStops("signed");
   return {
     colours: /** @type {any} */ (colours),
+    signed,
+    lost: changeTone(signed, 0),
     font: cssColour("--font"),
     type: least ? least / LABEL_SIZE : Math.min(MOST, typeScale()),
     least,
@@ -84,7 +87,15 @@ export function toneOf({ pale, deep }, measured, delta, part = 1) {
   return rgb([red, green, blue]);
 }
 
-/** The colour of a line where the difference is shown: less than before, or more. @param {number} change  −1 to 1 */
-export function changeTone(change) {
-  return rgb(rampColour("signed", (1 + Math.sign(change) * Math.abs(change) ** 0.6) / 2));
+/** From the middle of the signed ramp, the stops of the smallest and of the largest change: nearer it is paper, further all but black. */
+const [SLIGHT, STRONG] = [1, 2];
+
+/**
+ * The colour of a line where the difference is shown: less than before, or more.
+ * @param {string[]} signed  the stops of that ramp @param {number} change  −1 to 1; 0: of the width that a line has lost
+ */
+export function changeTone(signed, change) {
+  const far = SLIGHT + (STRONG - SLIGHT) * Math.abs(change) ** 0.6;
+  const [red, green, blue] = rgbaAt(signed, (signed.length - 1) / 2 + (change > 0 ? far : -far));
+  return rgb([red, green, blue]);
 }

@@ -16,6 +16,7 @@ import { heightOfOpen, linesOfHead, squareAt, squaresOf } from "../../static/riv
 import { riverLayout } from "../../static/river/layout/layout.js";
 import { ghostsOf, lineAt, markChanged, markShown } from "../../static/river/layout/lines.js";
 import { readsLayers } from "../../static/river/panel.js";
+import { changeTone } from "../../static/river/style.js";
 import { barsOf, wroteOf, wroteText } from "../../static/river/words/names.js";
 import { testWith } from "./words.js";
 
@@ -642,7 +643,7 @@ test("above a sheet the whole model stays: every row, the best guesses and the a
 
 test("the difference colours a line by how its share has changed, and keeps what is gone where it was", () => {
   const line = (/** @type {number} */ key, /** @type {number} */ share, more = {}) =>
-    /** @type {any} */ ({ attention: "self", layer: 0, query: 3, key, share, own: false, shown: false, ...more });
+    /** @type {any} */ ({ attention: "self", layer: 0, query: 3, key, share, width: 20 * share, own: false, shown: false, ...more });
   const scene = { lines: [line(0, 0.5), line(1, 0.1), line(2, 0.2), line(3, 0.9, { own: true })] };
   const before = { lines: [line(0, 0.1), line(1, 0.1), line(2, 0.4), line(3, 0.4, { own: true }), line(4, 0.3)] };
   markChanged(scene, before);
@@ -658,4 +659,23 @@ test("the difference colours a line by how its share has changed, and keeps what
   );
   const changes = scene.lines.map(({ change }) => Math.round(1000 * change) / 1000);
   assert.deepEqual([changes[0], changes[1], changes[2], changes[4]], [1, 0, -0.5, -0.75]);
+  const widths = scene.lines.map(({ was, width }) => [was, width]);
+  assert.deepEqual([widths[0], widths[2], widths[4]], [[2, 10], [8, 4], [6, 0]], "the width before, and now");
+});
+
+test("more is blue and less is ochre, from a pale tone to a strong one, in both themes", () => {
+  const css = readFileSync("static/css/tokens.css", "utf8");
+  const ramps = [...css.matchAll(/--ramp-signed: linear-gradient\(90deg, ([^)]*)\)/g)].map(([, stops]) => stops.split(", "));
+  assert.equal(ramps.length, 2);
+  for (const signed of ramps) {
+    const warmth = (/** @type {number} */ change) => {
+      const [red, , blue] = (changeTone(signed, change).match(/\d+/g) ?? []).map(Number);
+      return red - blue; // ochre has more red than blue
+    };
+    for (const change of [0.06, 0.3, 1]) {
+      assert.ok(warmth(change) < -20, `${change} is blue`);
+      assert.ok(warmth(-change) > 20, `${-change} is ochre`);
+    }
+    assert.ok(warmth(1) < warmth(0.1) && warmth(-1) > warmth(-0.1), "a large change is the stronger colour");
+  }
 });

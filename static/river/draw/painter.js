@@ -92,7 +92,7 @@ export function createPainter(canvas) {
       writtenLabels: writtenLabels(facts),
       tone: (line) =>
         line.change !== undefined
-          ? changeTone(line.change)
+          ? changeTone(style.signed, line.change)
           : toneOf(style.colours, measured, effectOf(facts, line)?.delta, stage?.dark),
       picture: (square) => pictures(trace, square, theme, dpr),
       lens: lensBars(shown),

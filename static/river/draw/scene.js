@@ -133,12 +133,15 @@ const finenessOf = ({ rows }) => Math.min(1, Math.min(rows[0].height, rows[rows.
 /** While one head is shown, all else fades. @param {PictureStyle} style */
 const fadeOf = ({ preview }) => (preview ? 0.22 : 1);
 
-/** The thin lines below the wide ones, those that matter most on top. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
+/** The thin lines below the wide ones, or those that change less; under one that passes on less, the width that it had. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 function drawLines(pen, scene, style) {
   const lit = (/** @type {Line} */ line) => line === style.hovered || line === style.picked;
   const drawn = scene.lines.filter((line) => !line.own && (line.shown || lit(line)));
-  for (const line of drawn.sort((a, b) => a.width - b.width)) {
+  const weight = (/** @type {Line} */ { width, change }) => (change === undefined ? width : Math.abs(change));
+  for (const line of drawn.sort((a, b) => weight(a) - weight(b))) {
     const on = lit(line);
+    const { was = 0 } = line;
+    if (was > line.width) stroke(pen, style.lost, was, () => bend(pen, line), fadeOf(style));
     const width = widthNow(scene, style, line, on ? 2.5 : 0.9);
     const alpha = 0.95 * fadeOf(style) * (scene.isStrip && scene.ghosts.length && !on ? BESIDE_GHOSTS : 1);
     stroke(pen, on ? style.colours.q : style.tone(line), width, () => bend(pen, line), alpha);
@@ -217,7 +220,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {(n: number) => string} folded  what a row of n tokens is called
  * @property {(head: string) => string} onlyHead  how a line is called that is knocked out in one head
  * @property {Bar[]} bars
- * @property {(line: Line) => string} tone  the colour of a line
+ * @property {(line: Line) => string} tone  the colour of a line @property {string[]} signed  the ramp of changes @property {string} lost  the colour of a width that was lost
  * @property {(square: Square) => HTMLCanvasElement|null} picture  a head's weights
  * @property {(square: Square) => {row: number, of: number}|null} rowOf  the row of a head that is the chosen token's
  * @property {(square: Square) => {key: string, share: string}|null} mostOf  what its row attends to most, and its weight

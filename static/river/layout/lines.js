@@ -62,7 +62,7 @@ const rowWith = (band, token) => band?.rows[band.index[token]];
  * @property {boolean} own  a token's way to itself: its stream, and what it takes from itself
  * @property {boolean} shown  one of those that carry most of what this layer moves, or that matter most; the others are the wash
  * @property {number} share  how much of the chosen token goes through it
- * @property {number} width  in pixels @property {number} [change]  of its share, from −1 to 1, where the difference is shown
+ * @property {number} width  in pixels @property {number} [change]  of its share, from −1 to 1, where the difference is shown @property {number} [was]  its width before
  * @property {number} x0 @property {number} y0 @property {number} x1 @property {number} y1  key's end on the left, query's on the right
  * @typedef {Object} End  the rows at one end
  * @property {number} band
@@ -168,10 +168,12 @@ export function markChanged(scene, before) {
   const most = Math.max(...all.map(Math.abs), Number.MIN_VALUE);
   scene.lines.forEach((line, i) => {
     line.change = changes[i] / most;
+    line.was = known.get(edgeKey(line))?.width ?? 0;
     line.shown = !line.own && Math.abs(line.change) >= CHANGED;
   });
   const lost = gone.filter(({ share }) => share >= CHANGED * most);
-  scene.lines.push(...lost.map((line) => ({ ...line, shown: true, change: -line.share / most, share: 0 })));
+  const none = { shown: true, share: 0, width: 0 };
+  scene.lines.push(...lost.map((line) => ({ ...line, ...none, change: -line.share / most, was: line.width })));
 }
 
 /** How far along a line `x` is, 0 to 1: its control points lie in the middle between both ends. @param {Line} line @param {number} x */
