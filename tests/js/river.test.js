@@ -643,7 +643,17 @@ test("above a sheet the whole model stays: every row, the best guesses and the a
 
 test("the difference colours a line by how its share has changed, and keeps what is gone where it was", () => {
   const line = (/** @type {number} */ key, /** @type {number} */ share, more = {}) =>
-    /** @type {any} */ ({ attention: "self", layer: 0, query: 3, key, share, width: 20 * share, own: false, shown: false, ...more });
+    /** @type {any} */ ({
+      attention: "self",
+      layer: 0,
+      query: 3,
+      key,
+      share,
+      width: 20 * share,
+      own: false,
+      shown: false,
+      ...more,
+    });
   const scene = { lines: [line(0, 0.5), line(1, 0.1), line(2, 0.2), line(3, 0.9, { own: true })] };
   const before = { lines: [line(0, 0.1), line(1, 0.1), line(2, 0.4), line(3, 0.4, { own: true }), line(4, 0.3)] };
   markChanged(scene, before);
@@ -660,12 +670,22 @@ test("the difference colours a line by how its share has changed, and keeps what
   const changes = scene.lines.map(({ change }) => Math.round(1000 * change) / 1000);
   assert.deepEqual([changes[0], changes[1], changes[2], changes[4]], [1, 0, -0.5, -0.75]);
   const widths = scene.lines.map(({ was, width }) => [was, width]);
-  assert.deepEqual([widths[0], widths[2], widths[4]], [[2, 10], [8, 4], [6, 0]], "the width before, and now");
+  assert.deepEqual(
+    [widths[0], widths[2], widths[4]],
+    [
+      [2, 10],
+      [8, 4],
+      [6, 0],
+    ],
+    "the width before, and now",
+  );
 });
 
 test("more is blue and less is ochre, from a pale tone to a strong one, in both themes", () => {
   const css = readFileSync("static/css/tokens.css", "utf8");
-  const ramps = [...css.matchAll(/--ramp-signed: linear-gradient\(90deg, ([^)]*)\)/g)].map(([, stops]) => stops.split(", "));
+  const ramps = [...css.matchAll(/--ramp-signed: linear-gradient\(90deg, ([^)]*)\)/g)].map(([, stops]) =>
+    stops.split(", "),
+  );
   assert.equal(ramps.length, 2);
   for (const signed of ramps) {
     const warmth = (/** @type {number} */ change) => {

@@ -48,7 +48,7 @@ export function drawHeads(pen, { squares, more, bands: [{ end }] }, style) {
     if (image) {
       const lit = !style.stage || x + width <= style.stage.flow * end;
       const off = style.isOff(square);
-      pen.globalAlpha = off ? 0.22 : lit ? 1 : 0.3; // the streams have not come so far
+      pen.globalAlpha = off ? 0.22 : lit ? style.fainter : 0.3; // the streams have not come so far
       pen.drawImage(image, x, y, width, height);
       pen.globalAlpha = 1;
       if (off) strike(pen, square, colours.q);

@@ -152,7 +152,8 @@ function headStyle({ facts, trace }, preview) {
       return t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool }) + bars;
     },
     headWords: (/** @type {string} */ attention) => headWordsOf(trace, attention),
-    headsSaid: headLegendOf(trace),
+    headsSaid: headLegendOf(trace, facts.was !== null),
+    fainter: facts.was ? 0.5 : 1,
     corner: (/** @type {Square} */ square) => cornerOf(trace, square),
   };
 }

@@ -11,6 +11,7 @@ import { h, inOneColumn, measured, newId, replace, setText, update } from "../..
 import { signed } from "../../ui/format.js";
 import { attentionName, headWords, setHeadChips } from "../../ui/heads.js";
 import { keyFor, t } from "../../ui/i18n.js";
+import { placeOf } from "../places.js";
 import { buildEye, createEyes } from "./eyes.js";
 import { barsRow, drawHeadChanges, forgetLabels, markLabels, nameHead } from "./labels.js";
 
@@ -59,7 +60,7 @@ export function buildHeads() {
 const SMALL = 30;
 
 /** The room of the open head's eye. */
-const EYE = 70;
+const EYE = 94;
 
 /** As many heads stand in one line with the steps. */
 const FEW = 8;
@@ -111,10 +112,19 @@ export function createHeads(actions, { grid: root, all, eye: ofOpen, rank }, edi
 
   const row = /** @type {HTMLElement} */ (root.parentElement);
   row.addEventListener("click", () => again()); // all are shown, or those of one layer
+  /** What lies over the page goes with a press beside it, with Escape, and with its place. */
+  const liesOver = () => row.classList.contains("all") && getComputedStyle(row).position === "absolute";
   actions.page.addEventListener("pointerdown", ({ target }) => {
-    if (row.contains(/** @type {Node} */ (target)) || !row.classList.contains("all")) return;
-    if (getComputedStyle(row).position === "absolute") all.click(); // what lies over the page goes with a press beside it
+    if (!row.contains(/** @type {Node} */ (target)) && liesOver()) all.click();
   });
+  const leave = (/** @type {Event} */ event) => {
+    if (/** @type {KeyboardEvent} */ (event).key !== "Escape" || !liesOver()) return;
+    event.preventDefault(); // it leaves nothing else
+    all.click();
+    all.focus({ preventScroll: true });
+  };
+  actions.page.addEventListener("keydown", leave, { capture: true });
+  let stood = ""; // where the reader was
 
   /** Paints the heads that can be seen. @param {ModelTrace} trace @param {State} state */
   function paint(trace, state) {
@@ -142,6 +152,9 @@ export function createHeads(actions, { grid: root, all, eye: ofOpen, rank }, edi
       root.append(note);
       built = shape;
     }
+    const at = `${placeOf(state).name} ${state.drawer} ${state.lesson}`;
+    if (at !== stood && state.lesson === null && liesOver()) all.click();
+    stood = at;
     again = () => paint(trace, state);
     again();
     const found = trace.explained.heads?.heads ?? null;
