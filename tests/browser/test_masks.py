@@ -629,8 +629,17 @@ def test_before_and_after_swap_every_picture_in_place(page: "Page") -> None:
     page.get_by_test_id("all-heads").click()
     page.locator('[data-testid="head"][data-layer="1"][data-head="2"]').wait_for()
     assert page.locator("[data-matrix=difference] .sheet").bounding_box() == weights, "all heads lie over it"
+    sheet = page.get_by_test_id("all-heads")
     page.get_by_test_id("arithmetic").click(position={"x": 2, "y": 2})
-    expect(page.get_by_test_id("all-heads")).to_have_attribute("aria-expanded", "false")
+    expect(sheet).to_have_attribute("aria-expanded", "false")
+    sheet.click()
+    page.keyboard.press("Escape")
+    expect(sheet).to_have_attribute("aria-expanded", "false")
+    assert "view=attention" in page.url, "Escape leaves nothing else"
+    sheet.click()
+    page.get_by_test_id("rank-heads").click()
+    expect(page.get_by_test_id("rank-row").first).to_be_visible()
+    expect(sheet).to_have_attribute("aria-expanded", "false")
 
 
 def test_undo_ends_the_comparison(page: "Page") -> None:
