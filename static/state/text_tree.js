@@ -73,6 +73,27 @@ export function textAt(tree, at) {
   return { ids: way.flatMap(({ ids }) => ids), nPrompt: prompt.flatMap(({ ids }) => ids).length };
 }
 
+/**
+ * Where two texts part: the first token of each that the other does not have there; and how likely all is that was written in each.
+ * Null: one begins the other, or a probability is unknown.
+ * @param {TextTree} tree @param {number} a @param {number} b
+ * @returns {{id: number, p: number, all: number}[]|null}
+ */
+export function partedAt(tree, a, b) {
+  const ways = [a, b].map((at) =>
+    wayTo(tree, at)
+      .map((one) => nodeAt(tree, one))
+      .filter(({ up, how }) => up >= 0 && how !== "prompt" && how !== "edited"),
+  );
+  const fork = ways[0].findIndex(({ ids: [id] }, i) => id !== ways[1][i]?.ids[0]);
+  if (fork < 0 || !ways[1][fork] || ways.flat().some(({ p }) => p === undefined)) return null;
+  return ways.map((way) => ({
+    id: way[fork].ids[0],
+    p: /** @type {number} */ (way[fork].p),
+    all: way.reduce((product, { p }) => product * /** @type {number} */ (p), 1),
+  }));
+}
+
 /** A node and all after it, each after the one before it. @param {TextTree} tree @param {number} at @returns {number[]} */
 export function allFrom(tree, at) {
   const all = /** @type {number[]} */ ([]);

@@ -11,7 +11,7 @@ import { briefPercent, percent } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";
 import { className, kindOfToken, namedToken, offeredText } from "../ui/token_text.js";
 import { createButtons, createProblem, createTyped } from "./generation/buttons.js";
-import { createDraw } from "./generation/draw_bar.js";
+import { createDraw, takenAfter } from "./generation/draw_bar.js";
 import { writerOf } from "./generation/player.js";
 import { createReach, createSampling } from "./generation/settings.js";
 import { choosesWritten } from "./places.js";
@@ -22,6 +22,7 @@ import { dockState } from "./view_states.js";
  * @import { Model } from "../model/description.js"
  * @import { Side } from "../model/sides.js"
  * @import { State } from "../state/store.js"
+ * @import { Session } from "./generation/session.js"
  * @import { Actions, View } from "./view.js"
  */
 
@@ -42,7 +43,7 @@ function createDock(root, actions) {
   const { session, player, onChange } = writerOf(actions);
   const buttons = createButtons(session, player);
   const problem = createProblem(player);
-  const candidates = createCandidates(actions);
+  const candidates = createCandidates(actions, session);
   const typed = createTyped(session, player, actions);
   const settings = createSettings(actions, typed.node);
   const drawing = createDraw(session);
@@ -145,8 +146,8 @@ const settingsSign = () =>
 
 /** `cut`: what excludes it from the draw. @typedef {{text: (Node|string)[], share: number, words: string, cut: string|null, most: boolean, id: number|string, take: (() => void)|null}} Candidate */
 
-/** What the model answers, as chips with bars: its most likely next tokens, the fillings of a gap, or its classes. @param {Actions} actions */
-function createCandidates(actions) {
+/** What the model answers, as chips with bars: its most likely next tokens, the fillings of a gap, or its classes. @param {Actions} actions @param {Session} session */
+function createCandidates(actions, session) {
   const after = h("span");
   const back = () => actions.set(dockState.patch({ shows: "model" }));
   const of = h("button", { class: "of", type: "button", dataset: { testid: "share-of" }, on: { click: back } });
@@ -191,7 +192,8 @@ function createCandidates(actions) {
       update(of, { title: `${about}. ${t("candidates.of.back")}` });
       head.hidden = after.hidden && of.hidden;
       update(node, { "aria-label": `${t(`candidates.title.${kind}`)}. ${about}`, title: about });
-      chips.forEach((chip, i) => show(chip, found[i]));
+      const falls = kind === "next" ? takenAfter(session, trace, state) : null;
+      chips.forEach((chip, i) => show(chip, found[i], falls));
       const cut = found.findIndex((one) => one.cut !== null);
       border.hidden = cut < 0 || cut >= SHOWN;
       if (!border.hidden) {
@@ -289,8 +291,8 @@ function makeChip() {
   return Object.assign(chip, { button: h("button", attrs, name, share, h("u", null, bar)) });
 }
 
-/** @param {ReturnType<typeof makeChip>} chip @param {Candidate|undefined} candidate */
-function show(chip, candidate) {
+/** @param {ReturnType<typeof makeChip>} chip @param {Candidate|undefined} candidate @param {number|null} falls  what the draw takes */
+function show(chip, candidate, falls) {
   const { button, name, share, bar } = chip;
   button.hidden = !candidate;
   if (!candidate) return;
@@ -301,5 +303,7 @@ function show(chip, candidate) {
   bar.style.width = `${candidate.share * 100}%`;
   button.classList.toggle("cut", cut !== null);
   button.classList.toggle("most", most && cut === null);
-  update(button, { title: words, "aria-label": words, "aria-disabled": take ? null : "true", dataset: { id } });
+  button.classList.toggle("falls", id === falls);
+  const said = id === falls ? `${words} · ${t("candidates.falls")}` : words;
+  update(button, { title: said, "aria-label": words, "aria-disabled": take ? null : "true", dataset: { id } });
 }

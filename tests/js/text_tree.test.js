@@ -14,6 +14,7 @@ import {
   merged,
   NO_TREE,
   nodeAt,
+  partedAt,
   textAt,
   visited,
   wayTo,
@@ -51,6 +52,17 @@ const endsOf = (tree) =>
     .sort();
 
 const TWO = written(NO_TREE, PLAIN, [1, 2, 3], [1, 4]);
+
+test("where two texts part, and how likely all of each is", () => {
+  const [a, b] = [find(TWO, PLAIN, [...PROMPT, 1, 2, 3]), find(TWO, PLAIN, [...PROMPT, 1, 4])];
+  assert.deepEqual(partedAt(TWO, a, b), [
+    { id: 2, p: 0.02, all: 0.01 * 0.02 * 0.03 },
+    { id: 4, p: 0.04, all: 0.01 * 0.04 },
+  ]);
+  assert.equal(partedAt(TWO, nodeAt(TWO, a).up, a), null); // one begins the other
+  const given = visited(TWO, PLAIN, { ids: [...PROMPT, 5], nPrompt: PROMPT.length }, () => ({ how: "given" }), true);
+  assert.equal(partedAt(given.tree, a, given.at), null); // how likely 5 was is unknown
+});
 
 test("texts share what they have in common, and part where another token was written", () => {
   assert.equal(TWO.nodes.length, 5); // the prompt, 1, 2, 3, 4

@@ -167,6 +167,14 @@ export function drawOf(session, trace, state) {
   return { step: null, from: trace.predictions[row], u: forced ? null : uniform(state.seed, after), last };
 }
 
+/** The token that the draw after the chosen row takes, or took; greedy takes the likeliest. Null: it is forced, or not listed. @param {Session} session @param {ModelTrace} trace @param {State} state */
+export function takenAfter(session, trace, state) {
+  const { from, u } = drawOf(session, trace, state);
+  if (!from || u === null) return null;
+  const shares = keptShares(from);
+  return (state.temperature === 0 ? shares[0] : shareAt(shares, u))?.id ?? null;
+}
+
 /** The names of the shares that are wide enough, and that of the one on which the number fell, below it. @param {Part[]} parts @param {number|null} u */
 function namesUnder(parts, u) {
   const placed = parts.map((part) => {

@@ -9,11 +9,12 @@ import { namesOf, nameText, textOf, tokenName } from "../../model/labels.js";
 import { sharedLength } from "../../model/selection.js";
 import { comparedNodes, nodeShown } from "../../model/written.js";
 import { patchBetween, runOf } from "../../state/run.js";
-import { nodeAt } from "../../state/text_tree.js";
+import { nodeAt, partedAt } from "../../state/text_tree.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
-import { briefPercent, number } from "../../ui/format.js";
+import { briefPercent, number, significant } from "../../ui/format.js";
 import { headWords } from "../../ui/heads.js";
-import { t } from "../../ui/i18n.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { namedToken } from "../../ui/token_text.js";
 import { writerOf } from "./player.js";
 import { editWords } from "./tree_picture.js";
 
@@ -23,6 +24,7 @@ import { editWords } from "./tree_picture.js";
  * @import { Token } from "../../model/labels.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions, Draw } from "../view.js"
+ * @import { Session } from "./session.js"
  */
 
 /** How many tokens of what both begin with are written out; how many tokens and keys are listed, and from which share on. */
@@ -58,6 +60,7 @@ export function draw(root, trace, state, actions) {
     JSON.stringify(runs[0]) === JSON.stringify(runs[1]) ? ["", ""] : runs.map((run) => editWords(run, trace));
   replace(
     parts.texts,
+    partedLine(state, two, writerOf(actions).session),
     [a, b].map((one, i) => textLine(i, one, common, edits[i])),
   );
   replace(parts.next, nextRows(a, b));
@@ -99,6 +102,22 @@ function nodeOf({ meta, tensors }, { model }, open) {
       rows && open ? /** @type {Float32Array} */ (rows.data).subarray(open.head * size, (open.head + 1) * size) : null,
   };
 }
+
+/** "Parted at A it 70 % | B him 23 %; the whole text …", by the model's own probabilities. @param {State} state @param {number[]} two @param {Session} session */
+function partedLine({ tree }, [a, b], session) {
+  const parted = partedAt(tree, a, b);
+  if (!parted) return null;
+  const badge = (/** @type {number} */ i) => h("b", { class: `pair-badge ${"ab"[i]}` }, "AB"[i]);
+  const [first, second] = parted.map(({ id, p }, i) =>
+    h("span", null, badge(i), " ", h("b", null, namedToken(session.word(id))), ` ${briefPercent(p)}`),
+  );
+  const [whole, other] = parted.map(({ all }, i) => h("span", null, badge(i), ` ${smallPercent(all)}`));
+  const said = phrase("pair.parted", { first, second, whole, other });
+  return h("p", { title: t("pair.parted_about"), dataset: { testid: "pair-parted" } }, said);
+}
+
+/** A product of many probabilities has its size in its first digits. @param {number} p */
+const smallPercent = (p) => (p < 0.001 ? `${significant(100 * p, 1)}\u202f%` : briefPercent(p));
 
 /** "A … red car and said": what only this text has is bold. @param {number} i @param {Node} node @param {number} common @param {string} edit */
 function textLine(i, { tokens }, common, edit) {
