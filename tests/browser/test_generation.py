@@ -481,6 +481,7 @@ def test_a_click_on_a_written_word_offers_others_in_its_place(page: "Page", text
     expect(card).to_contain_text("Click the word to take another.")
     word.click()
     expect(word).to_have_class(re.compile(r"\bq\b"))  # its row is chosen, as ever
+    expect(page.locator(".tok.later")).to_have_count(1)  # it does not read the one after it
     expect(offered.first).to_be_visible()
     page.keyboard.press("Escape")
     expect(card).to_be_hidden()

@@ -210,7 +210,7 @@ export function createStrip(root, actions, name) {
     // The river is about one token: keys begin with a head.
     const hasKey = isKey && placeOf(state).name === "head";
     at = { query: isQuery ? tokenOfRow(chosen.query, written) : null, key: hasKey ? chosen.key : null };
-    light(buttons, namesOf(side.tokens), at);
+    light(buttons, namesOf(side.tokens), at, trace.causal && side === trace.written);
     drawLine(trace, state, buttons);
     const [to, another] = [at.query ?? at.key, content !== seen];
     if (before.query !== at.query || before.key !== at.key || another)
@@ -364,11 +364,12 @@ function tellMore(strip) {
 }
 
 /** Marks the chosen tokens, and numbers them and those that are called the same. @param {HTMLElement[]} buttons @param {Name[]} names @param {{query: number|null, key: number|null}} at */
-function light(buttons, names, at) {
+function light(buttons, names, at, causal) {
   const chosen = [at.query, at.key].map((index) => names[index ?? -1]?.word);
   buttons.forEach((button, index) => {
     button.classList.toggle("q", index === at.query);
     button.classList.toggle("k", index === at.key);
+    button.classList.toggle("later", causal && at.query !== null && index > at.query);
     button.classList.toggle("nth", index in names && chosen.includes(names[index].word));
     update(button, { tabindex: index === (at.query ?? at.key ?? 0) ? 0 : -1 });
     const roles = [index === at.query && t("sentence.is_query"), index === at.key && t("sentence.is_key")];

@@ -15,6 +15,7 @@ import {
   tokensOf,
 } from "../../model/kv_cache.js";
 import { tokenName } from "../../model/labels.js";
+import { rowOf } from "../../model/selection.js";
 import { segment, switchRow } from "../../ui/controls.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { byteSize, millions, number, significant } from "../../ui/format.js";
@@ -86,7 +87,8 @@ function createPanel(root, actions) {
     const own = cachedAttention(model);
     const last = (own && columnNames(trace, own)[at]) || tokenName(session.word(path.ids[at]));
     const cost = costOfSteps(model, { ...lengths, first: lengths.tokens, last: lengths.tokens });
-    replace(parts.said, saidOf(cache, isNext ? null : last, on, cost?.times ?? null));
+    const isPast = trace.written && rowOf(state, trace) < trace.written.real.end - 1; // another token is chosen
+    replace(parts.said, saidOf(cache, isNext ? null : last, on, cost?.times ?? null, Boolean(isPast)));
     if (measured) setText(parts.server, serverOf(/** @type {any} */ (step)));
     replace(parts.bars, groupsOf(model, lengths, cache));
   }
@@ -203,8 +205,8 @@ const multiplyAdds = (value) => (value >= 1e9 ? `${number(value / 1e9, 1)}\u202f
 /** @param {number} times */
 const timesText = (times) => number(times, times < 10 ? 1 : 0);
 
-/** What the cache saves, in large, and how much it holds. @param {Cache} cache @param {string|null} token  the newest; null: it is still to come @param {boolean} on @param {number|null} ratio */
-function saidOf(cache, token, on, ratio) {
+/** What the cache saves, in large, and how much it holds. @param {Cache} cache @param {string|null} token  the newest; null: it is still to come @param {boolean} on @param {number|null} ratio @param {boolean} isPast  an earlier token is chosen */
+function saidOf(cache, token, on, ratio, isPast) {
   const { positions: n, computed, bytes } = cache;
   const size = byteSize(bytes);
   if (isAnew(cache) && on && bytes === 0) return t("cache.recomputed", { n });
@@ -212,7 +214,11 @@ function saidOf(cache, token, on, ratio) {
   const next = token === null ? "_next" : "";
   const counted = t(`cache.${said}${next}`, { n: said === "cached" ? n - computed : n, token: token ?? "" });
   if (ratio === null || ratio < 1.05) return said === "cached" ? t("generation.cache", { n, computed, size }) : counted;
-  const words = t(`cache.${head}${next}`, { times: timesText(ratio), size });
+  const words = t(`cache.${head}${next || (isPast ? "_last" : "")}`, {
+    times: timesText(ratio),
+    size,
+    token: token ?? "",
+  });
   return [h("b", null, words), " ", h("span", { class: "dim" }, counted)];
 }
 
