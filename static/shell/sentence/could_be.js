@@ -13,6 +13,9 @@ import { namedToken } from "../../ui/token_text.js";
 
 /** @typedef {{p: number, bits: number, others: Prediction["candidates"]}} Known  of a token: its probability, the entropy before it, and the most likely there */
 
+/** From a token to its card, in pixels. */
+const STEM = 8;
+
 /** −log₂ p. @param {number} p */
 export const surpriseBits = (p) => (p > 0 ? -Math.log2(p) : Infinity);
 
@@ -31,12 +34,15 @@ export function createCard(root, leave) {
   };
   const place = () => {
     if (!of) return;
-    const { left, bottom } = of.getBoundingClientRect();
+    const { left, bottom, width } = of.getBoundingClientRect();
     const room = document.documentElement.clientWidth - node.offsetWidth - 8;
-    // The dock and the sentence stay in sight.
-    const rows = root.closest(".page")?.querySelectorAll(".dock, .say") ?? [];
-    const top = Math.max(bottom + 6, ...[...rows].map((row) => row.getBoundingClientRect().bottom + 4));
-    Object.assign(node.style, { left: `${Math.max(8, Math.min(left, room))}px`, top: `${top}px` });
+    // Of a token that is only pointed at, the dock and the sentence stay in sight. What was asked for hangs at its token: lower
+    // down it would be read as another list of what comes after it.
+    const rows = isPinned() ? [] : (root.closest(".page")?.querySelectorAll(".dock, .say") ?? []);
+    const top = Math.max(bottom + STEM, ...[...rows].map((row) => row.getBoundingClientRect().bottom + 4));
+    const at = Math.max(8, Math.min(left, room));
+    Object.assign(node.style, { left: `${at}px`, top: `${top}px` });
+    node.style.setProperty("--stem", `${left + width / 2 - at}px`);
   };
   /** @param {KeyboardEvent} event */
   function keydown(event) {
@@ -78,7 +84,16 @@ export function createCard(root, leave) {
     show(button, token, { p, bits, others }, { offers, take }) {
       hide();
       of = button;
-      const head = h("p", null, phrase("surprise.instead", { token: namedToken(token), p: briefPercent(p) }));
+      const nth = 1 + [...root.querySelectorAll(".tok.gen")].indexOf(button); // 0: it was typed
+      const head = h(
+        "p",
+        null,
+        phrase(nth ? "surprise.instead_nth" : "surprise.instead", {
+          token: namedToken(token),
+          p: briefPercent(p),
+          n: nth,
+        }),
+      );
       const all = others.some((one) => one.id === token.id) ? others : [...others, { ...token, before: p }];
       const rows = all.map((one) => rowOf(one, one.before, one.id === token.id, take && (() => take(one.id))));
       const legend = h(
