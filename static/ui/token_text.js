@@ -75,13 +75,15 @@ export function restOf(model, { candidates, n_kept, mass_cut, masses_cut, settin
 const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 
 /**
- * What a token is, if not a word: a part of one or of a character, a new line, a quotation mark.
+ * What a token is, if not a word: a part of one or of a character, a new line, a full stop, a comma, a quotation mark.
  * @param {Parameters<typeof tokenName>[0]} token @param {{text: string, special: boolean}} before
  */
 export function kindOfToken({ text, partial, special }, before) {
   if (partial) return t("token_kind.bytes");
   if (special) return null;
   if (/^\s*\n/.test(text)) return t("token_kind.newline");
+  if (/^ ?[.。]$/.test(text)) return t("token_kind.stop");
+  if (/^ ?[,、]$/.test(text)) return t("token_kind.comma");
   if (/^ ?["“”„«»「」『』]$/.test(text)) return t("token_kind.quote");
   const goesOn = /^\p{L}/u.test(text) && /\p{L}$/u.test(before.text) && !before.special;
   return goesOn && !SPACELESS.test(text) ? t("token_kind.piece", { word: `${before.text.trim()}${text}` }) : null;

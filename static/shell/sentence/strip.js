@@ -12,7 +12,7 @@ import { h, replace, replaceChanged, setText, update } from "../../ui/dom.js";
 import { integer } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { patchWords } from "../../ui/patch_picture.js";
-import { tokenText } from "../../ui/token_text.js";
+import { kindOfToken, tokenText } from "../../ui/token_text.js";
 import { choosesWritten, placeOf } from "../../views/places.js";
 import { shortSideName, sideName } from "./translation_sides.js";
 
@@ -23,6 +23,9 @@ import { shortSideName, sideName } from "./translation_sides.js";
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../../views/view.js"
  */
+
+/** What stands before a token by itself. */
+const NOTHING = { text: "", special: false };
 
 // One token of a strip, and the text below all of them.
 
@@ -51,12 +54,14 @@ function createToken(side, choose) {
       const called = token.patch ? patchWords(token.patch) : tokenName(token);
       const name = t("sentence.token", { index, label: called, id: token.id });
       const label = place === null ? name : `${name}, ${t("sentence.position_id", { position: place })}`;
-      const classes = { partial: token.partial, gen: generated, special: token.special, pad, unseen: hidden };
+      const narrow = !token.patch && token.text.trim().length === 1;
+      const classes = { narrow, partial: token.partial, gen: generated, special: token.special, pad, unseen: hidden };
       for (const [one, is] of Object.entries(classes)) button.classList.toggle(one, is);
+      const kind = token.patch ? null : kindOfToken(token, NOTHING);
       const said = [label, generated && t("sentence.generated"), hidden && t("picture.hidden")].filter(Boolean);
       update(button, {
         "aria-label": said.join(", "),
-        title: token.special || token.patch ? label : `${label}\n${bytesLabel(token.bytes)}`,
+        title: token.special || token.patch ? label : [label, kind, bytesLabel(token.bytes)].filter(Boolean).join("\n"),
         "data-index": index,
         "data-id": token.id,
         "data-partial": token.partial ? token.bytes : null,
@@ -363,7 +368,7 @@ function tellMore(strip) {
   strip.classList.toggle("cut", after > 4);
 }
 
-/** Marks the chosen tokens, and numbers them and those that are called the same. @param {HTMLElement[]} buttons @param {Name[]} names @param {{query: number|null, key: number|null}} at */
+/** Marks the chosen tokens, and numbers them and those that are called the same. @param {HTMLElement[]} buttons @param {Name[]} names @param {{query: number|null, key: number|null}} at @param {boolean} causal  no token reads those after it */
 function light(buttons, names, at, causal) {
   const chosen = [at.query, at.key].map((index) => names[index ?? -1]?.word);
   buttons.forEach((button, index) => {
