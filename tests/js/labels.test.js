@@ -85,6 +85,8 @@ testWith({
   "token_kind.bytes": "bytes",
   "token_kind.newline": "new line",
   "token_kind.quote": "quote",
+  "token_kind.stop": "stop",
+  "token_kind.comma": "comma",
   "token_kind.piece": "on: {word}",
 })("a chip says what a token is that is not a whole word", () => {
   const token = (text, more = {}) => /** @type {any} */ ({ text, bytes: "", partial: false, special: false, ...more });
@@ -94,6 +96,10 @@ testWith({
   assert.equal(after(".", token("She")), null, "a word begins after punctuation");
   assert.equal(after("車", token("を")), null, "without spaces nothing tells where a word begins");
   assert.equal(after(" said", token(' "')), "quote");
+  assert.deepEqual(
+    [".", " ,", "、"].map((one) => after(" said", token(one))),
+    ["stop", "comma", "comma"],
+  );
   assert.equal(after(".", token("\n")), "new line");
   assert.equal(after(" a", token("", { partial: true })), "bytes");
 });
