@@ -34,8 +34,8 @@ import { currentStyle } from "./style.js";
 /**
  * @typedef {{facts: Facts, bars: Bar[], trace: ModelTrace,
  *   heads: string|null, open: Open|null, whole: boolean, low: boolean, covered: boolean, start: boolean, place: PlaceName, has: (view: string) => boolean,
- *   chosen: (Edge & {keys: SideName})|null, struck: boolean, offered: Candidate[]}} Shown  `heads`: the attention whose heads are drawn; null:
- *   the last; `whole`: not as a strip over an open place; `low`: above a sheet; `covered`: without what a quiz asks for; `start`: of the start page; `place`: what is open; `has`: whether the model has a view; `chosen`: the weight that is open there; `struck`: it is hidden;
+ *   chosen: (Edge & {keys: SideName})|null, struck: boolean, writesNothing: boolean, offered: Candidate[]}} Shown  `heads`: the attention whose heads are drawn; null:
+ *   the last; `whole`: not as a strip over an open place; `low`: above a sheet; `covered`: without what a quiz asks for; `start`: of the start page; `place`: what is open; `has`: whether the model has a view; `chosen`: the weight that is open there; `struck`: it is hidden; `writesNothing`: its head is off;
  *   `offered`: the answers that can be taken
  * @typedef {Object} Actions  what a reader can do here; each may find that there is nothing to do
  * @property {(band: Band, token: number) => void} choose
@@ -214,6 +214,8 @@ export function createRiverBoard(parts, placed) {
       [board.scene.chosen = null] = ghostsOf([shown.chosen], board.scene, board.scene, rolled);
     if (shown.covered) board.scene.lines = board.scene.lines.filter(({ own }) => own);
     else if (before) board.scene.ghosts = ghostsOf(knockouts, board.scene, riverLayout(before, row, frame), before);
+    if (shown.writesNothing && board.scene.chosen)
+      Object.assign(board.scene, { ghosts: [...board.scene.ghosts, board.scene.chosen], chosen: null });
     if (was) markChanged(board.scene, riverLayout(was, row, frame));
     Object.assign(board, {
       hovered: null,
@@ -315,6 +317,7 @@ function sameLayout(was, now) {
     was.start === now.start &&
     was.low === now.low &&
     was.covered === now.covered &&
+    was.writesNothing === now.writesNothing &&
     sameValue([was.open, was.chosen], [now.open, now.chosen])
   );
 }

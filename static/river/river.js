@@ -4,7 +4,7 @@ import { widthOf } from "../chart/theme.js";
 import { rankState } from "../data/explain.js";
 import { editing, sideShown } from "../model/compare/runs.js";
 import { can } from "../model/description.js";
-import { withoutHeadsOff } from "../model/edits.js";
+import { headKey, withoutHeadsOff } from "../model/edits.js";
 import { partAt, partToggled } from "../model/formula_edits.js";
 import { withoutKnockouts } from "../model/interventions.js";
 import { isPart, nameText } from "../model/labels.js";
@@ -227,6 +227,8 @@ function createRiver(parts) {
     if (chosen && facts.canKnockOut && !facts.fall && !facts.masks && !ofHead?.masked)
       measuring.cell([edgeOf(trace, state, true), chosen]);
     const struck = chosen !== null && [chosen, edgeOf(trace, state, true)].some((edge) => isKnockedOut(facts, edge));
+    const at = { attention: trace.attention.id, layer: state.layer, head: state.head };
+    const writesNothing = facts.masks?.heads.some((one) => headKey(one) === headKey(at)) ?? false;
     parts.says.hidden = covered;
     const { predicts } = trace.model.description;
     const before = sideShown(state) === "before";
@@ -267,6 +269,7 @@ function createRiver(parts) {
           covered,
           chosen,
           struck,
+          writesNothing,
           has,
           start: state.start,
           place: placeOf(state).name,

@@ -9,8 +9,9 @@ import { SAMPLING } from "../state/page_fields.js";
 import { anotherSentence, mergedViewState, sameValue as same } from "../state/view_state.js";
 import { errorText } from "../ui/format.js";
 import { VIEWS } from "../views/index.js";
-import { isModel, placeNamed } from "../views/places.js";
+import { isModel, placeNamed, placeOf } from "../views/places.js";
 import { hasView } from "../views/view.js";
+import { pencilDown } from "../views/view_states.js";
 import { firstHead, inputFor, switchedTo } from "./initial_state.js";
 
 /**
@@ -62,12 +63,13 @@ const isAnswer = ({ classes, vocab_size, never_sampled }, id) =>
  * `patch` fitted to its model, so that a link or another model never requests what does not exist. Another model resets
  * what refers to the previous one's tokens; another attention resets the choice on a side that it lacks.
  * @param {State} before
- * @param {Patch} patch
+ * @param {Patch} given
  * @param {(state: State) => any} modelOf
  * @param {Declared[]} declared  by the views
  * @returns {Patch}
  */
-export function fitted(before, patch, modelOf, declared) {
+export function fitted(before, given, modelOf, declared) {
+  const patch = pencilLeft(before, given);
   // A snapshot has its model's tokens, layers and heads: what is chosen stays.
   const changed = patch.model !== undefined && !sameModel(patch.model, before.model);
   const fresh = changed
@@ -131,6 +133,17 @@ export function fitted(before, patch, modelOf, declared) {
     ...(another && !("interventions" in asked) ? keptEdits(before, state, model) : {}),
     ...(another && !("against" in asked) ? keptAside(before, state, model) : {}),
   };
+}
+
+/** Who leaves a head lays its pencil down: a click to read a cell of the next one must not hide it in every layer. @param {State} before @param {Patch} patch @returns {Patch} */
+function pencilLeft(before, patch) {
+  const isOfHead = (/** @type {State} */ state) => placeOf(state).name === "head";
+  const { pencil, scope } = before.viewState.attention ?? {};
+  const lies = pencil !== "on" && (scope ?? "head") === "head";
+  if (lies || patch.viewState === null || before.lesson !== null || !isOfHead(before)) return patch;
+  const viewState = mergedViewState(before.viewState, patch.viewState ?? {});
+  if (isOfHead({ ...before, ...patch, viewState })) return patch;
+  return { ...patch, viewState: mergedViewState(pencilDown, patch.viewState ?? {}) };
 }
 
 /** A model of pictures does not read text, and a model of texts does not read pictures. @param {any} model @param {State} state @returns {Partial<State>} */

@@ -24,7 +24,7 @@ import { h, keepingFocus, plainText, replace, setText, update } from "../ui/dom.
 import { attentionWords } from "../ui/heads.js";
 import { hasString, phrase, t } from "../ui/i18n.js";
 import { isModel, placeOf } from "./places.js";
-import { attentionState } from "./view_states.js";
+import { attentionState, pencilDown } from "./view_states.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -166,7 +166,7 @@ function createUndo(actions, model, set, ground) {
       h("span", { class: "sign", "aria-hidden": true }, sign),
       h("span", { class: "word" }, word),
     );
-  const restore = () => set((state) => trainedAgain(state, model()));
+  const restore = () => set((state) => ({ ...trainedAgain(state, model()), viewState: pencilDown }));
   const undo = button("edit-undo", "undo", back, ["Control+Z", t("edits.undo_about")], ["↶", t("masks.undo")]);
   const redo = button("edit-redo", "redo", again, ["Control+Shift+Z", t("edits.redo_about")], ["↷", t("edits.redo")]);
   const about = `${t("note.as_trained")} (Alt + U)`;

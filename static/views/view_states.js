@@ -141,6 +141,9 @@ export const attentionState = viewState("attention", {
   scope: choice(...SCOPES),
 });
 
+/** How an attention's pencil lies until somebody takes it. */
+export const pencilDown = attentionState.patch({ pencil: "auto", scope: "head" }).viewState;
+
 /** Its puzzles are of these weights. */
 export const GAME_MODEL = "stories-gpt";
 

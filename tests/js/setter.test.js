@@ -170,3 +170,16 @@ test("special tokens that the reader asked for are read in the next text, too", 
   const before = { ...DEFAULTS, model: "a", text: "[MASK] sat", special: true };
   assert.equal({ ...before, ...fitted(before, { text: "[MASK] sat down" }, () => model, []) }.special, true);
 });
+
+test("the pencil is laid down with the head, and kept within it", () => {
+  const model = line(decoder, "a");
+  const attention = { pencil: "on", scope: "all" };
+  const before = /** @type {any} */ ({ ...DEFAULTS, model: "a", view: "attention", viewState: { attention } });
+  /** @param {object} patch */
+  const after = (patch) => fitted(before, patch, () => model, []).viewState?.attention ?? attention;
+  assert.deepEqual(after({ view: "model" }), { pencil: "auto", scope: "head" });
+  assert.deepEqual(after({ head: 1 }), attention);
+  assert.deepEqual(after({ viewState: { attention: { scope: "layer" } } }), { scope: "layer" }, "as it is set");
+  const lesson = fitted({ ...before, lesson: "masks" }, { view: "model" }, () => model, []);
+  assert.equal(lesson.viewState, undefined, "a lesson sets its own");
+});
