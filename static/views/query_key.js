@@ -164,7 +164,7 @@ export function leakMargin(trace, detail) {
 }
 
 /** A weight of the chosen row that changed by as much as this shows what it was. */
-const CHANGED = 0.05;
+export const CHANGED = 0.05;
 /** Weights below it, written .00 to .02, are grey. */
 const FAINT = 0.025;
 
@@ -175,7 +175,7 @@ function wasIn({ struck = [] }, row, col) {
 }
 
 /** What stood in cells that are hidden by hand, and in those of the chosen row that changed, if the head was shown as trained. @param {ModelTrace} trace @param {State} state */
-function struckOf(trace, state) {
+export function struckOf(trace, state) {
   const { detail, detailBefore: was } = trace;
   if (!detail?.mask || !was || was.layer !== detail.layer || was.head !== detail.head) return [];
   if (was.attention !== detail.attention || was.overview.data.length !== detail.overview.data.length) return [];

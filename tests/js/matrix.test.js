@@ -495,6 +495,9 @@ test("an old number stands below the new one in a high cell, beside it in a wide
   assert.ok(high.before && high.now && high.now.y < high.before.y && high.now.x === high.before.x);
   const wide = placed(49, 24);
   assert.ok(wide.before && wide.now && wide.now.y === wide.before.y && wide.before.font >= 10);
-  assert.ok(wide.before.x + 0.9 * wide.before.font < wide.now.x - 0.9 * Number(wide.now.size), "side by side");
+  assert.ok(
+    wide.now.x + 0.9 * Number(wide.now.size) < wide.before.x - 0.9 * wide.before.font,
+    "side by side, the new one first",
+  );
   assert.equal(placed(28, 19).before, undefined);
 });

@@ -28,7 +28,7 @@ const HIGH = 0.8;
 
 /** A cell this high has room for what stood in it before below its number, one this wide beside it. Pixels. */
 const [TWO_LINES, TWO_NUMBERS] = [29, 46];
-const [BEFORE, NOW, BESIDE] = [11.5, 11, 10]; // how large the old number is below the new one; the new and the old one side by side
+const [BEFORE, NOW, BESIDE] = [11.5, 11, 10]; // how large the old number is below the new one; the new and the old one side by side, in the same order
 
 /**
  * Where a cell has what stood in it before, from its middle, and where its number is then; null: there is no room. `size`: of the
@@ -38,7 +38,7 @@ const [BEFORE, NOW, BESIDE] = [11.5, 11, 10]; // how large the old number is bel
 export function placesOfTwo({ w, h }, type) {
   if (h >= TWO_LINES * type) return { now: { x: 0, y: -7 * type }, before: { x: 0, y: 7 * type, size: BEFORE * type } };
   if (w < TWO_NUMBERS * type) return null;
-  return { now: { x: 0.23 * w, y: 0, size: NOW * type }, before: { x: -0.24 * w, y: 0, size: BESIDE * type } };
+  return { now: { x: -0.23 * w, y: 0, size: NOW * type }, before: { x: 0.24 * w, y: 0, size: BESIDE * type } };
 }
 
 /** @typedef {{row: number, col: number, x: number, y: number, text: string, ink: string, size?: number}} CellNumber */

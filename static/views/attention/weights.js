@@ -12,7 +12,7 @@ import { h, replaceChanged, update } from "../../ui/dom.js";
 import { cellWeight, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
-import { drawWeights, freedOf, handTint, hatchLegend, leakMargin, reasonOf } from "../query_key.js";
+import { CHANGED, drawWeights, freedOf, handTint, hatchLegend, leakMargin, reasonOf, struckOf } from "../query_key.js";
 import { AVERAGES, attentionState } from "../view_states.js";
 import { averageNeeds, both, lines as chosenLines, lines } from "./steps.js";
 import { canSumCharacters, pairPartOf, showPart, unitCells, unitOf } from "./unit_cells.js";
@@ -221,6 +221,11 @@ export function drawWeightsStep({ places, forms, legend, pencil }, trace, state,
   if (details.some(({ mask }) => mask.data.some(Boolean))) ramp.append(hatchLegend());
   if (freedOf(trace)) ramp.append(h("span", { class: "stair" }), h("span", null, t("matrix.freed")));
   if (details.some(({ mask }) => mask.data.includes(REASONS.edited))) ramp.append(...handLegend());
+  if (!compared && struckOf(trace, state).some(({ below }) => below))
+    ramp.append(
+      h("s", { class: "mono" }, cellWeight(0)),
+      h("span", null, t("matrix.struck", { least: cellWeight(CHANGED) })),
+    );
   replaceChanged(legend, lines.code?.linesLegend(trace, state) ?? ramp);
   places.both.hidden = !compared;
   places.alone.hidden = drawForms(forms, trace, state, actions) || compared;
