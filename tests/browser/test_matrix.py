@@ -231,7 +231,7 @@ def test_forbidden_cells_are_empty_hatched_and_say_why(page: "Page", model: chec
         "lines with nothing between them"
     )
     assert all(tones[row][col][3] == 255 for row, col in (mask == 0).nonzero().tolist())
-    expect(matrix(page, "weights").locator("text.note")).to_have_text("hidden by the causal mask")
+    expect(matrix(page, "weights").locator("text.over-hatching")).to_have_text("hidden by the causal mask")
     assert "hatched" not in legend(page).inner_text(), "it is said once"
     page.mouse.move(*point(page, "weights", mask.shape, 0, 3))
     hovered(page).wait_for()
