@@ -5,7 +5,7 @@ import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { effectOf } from "../facts.js";
-import { endsOf, ffnRatio, isTranslation, layerTitle, rowName } from "./names.js";
+import { endsOf, ffnRatio, layerTitle, rowName } from "./names.js";
 
 /**
  * @import { Facts } from "../facts.js"
@@ -114,19 +114,13 @@ export function drawLegend(legend, facts, pool) {
 const isShaded = ({ names, measured, was }) =>
   names[0].length > 1 && !was && Boolean(measured && !measured.error && !measured.idle && measured.effects.size);
 
-/** Whether the answer is a class, which is read from one row alone. @param {Facts} facts */
-const isVerdict = ({ answers }) => answers.some(({ name }) => name !== null);
-
-/** What is meant, where the key is not all: in the row of another token of a text, in a difference, before effects are measured. @param {Facts} facts */
+/** What is meant, where the key is not all: in a difference, before effects are measured. @param {Facts} facts */
 function legendOf(facts) {
   const { names, row, measured, isSaved, was } = facts;
   const token = nameText(rowName(facts, row));
   if (names[0].length === 1) return t("river.legend_alone");
   if (was) return t("river.legend_difference");
-  if (isShaded(facts))
-    return row === names[0].length - 1 || isTranslation(facts) || isVerdict(facts)
-      ? ""
-      : t("river.legend_token", { token });
+  if (isShaded(facts)) return "";
   const widths = t("river.legend_widths", { token });
   if (!measured) return isSaved ? widths : `${widths}${t("river.legend_uncuttable")}`;
   if (measured.error) return `${widths}${t("river.legend_unmeasured")}`;
