@@ -186,7 +186,7 @@ def test_a_long_sentence_scrolls_in_its_own_box(open_page: "Callable[..., Page]"
     last = page.locator(".node.q").bounding_box()
     assert last
     assert 0 <= last["x"] <= 360, "the chosen query is in view"
-    assert serious(page, "#opened") == []
+    assert serious(page, ".columns") == []
 
 
 def test_lines_can_be_taken_away(page: "Page", model: checkpoint.Checkpoint) -> None:
