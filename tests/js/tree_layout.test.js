@@ -10,6 +10,7 @@ import {
   columnWidth,
   forkOf,
   neighbour,
+  offersPair,
   placedFrom,
 } from "../../static/views/generation/tree_layout.js";
 
@@ -123,6 +124,15 @@ test("the other text is the oldest that left the way where it forked last", () =
   assert.deepEqual(fork(6), [5, 7]);
   assert.equal(fork(0), null);
   assert.equal(forkOf(treeOf({ ids: [1, 2] }), 2), null);
+});
+
+test("a text alone is not offered to be compared; with A chosen, another text is", () => {
+  const alone = treeOf({ ids: [1, 2, 3] });
+  const all = placedFrom(alone, [0]);
+  assert.equal(offersPair(all, []), false);
+  assert.equal(offersPair(all, [3]), false); // A itself
+  assert.equal(offersPair(all, [1]), true); // its beginning
+  assert.equal(offersPair(placedFrom(TREE, [0]), []), true);
 });
 
 test("a column is as wide as its widest label", () => {

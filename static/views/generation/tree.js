@@ -9,7 +9,7 @@ import { pairOf } from "../../state/tree_changes.js";
 import { h, keepingFocus, replace, svg, update } from "../../ui/dom.js";
 import { briefPercent, number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { neighbour } from "./tree_layout.js";
+import { neighbour, offersPair } from "./tree_layout.js";
 import { editOf, nodeLabel, pictureOf, SIZE, treeEdge } from "./tree_picture.js";
 
 /**
@@ -58,7 +58,7 @@ export function createTree(session, player, actions) {
       zoom = ZOOMS[ZOOMS.indexOf(zoom) + step] ?? zoom;
       draw(last.trace, last.state);
     };
-    return h("button", { ...attrs, dataset: { testid: `tree-${name}` }, on: { click } }, step < 0 ? "−" : "+");
+    return h("button", { ...attrs, dataset: { testid: `tree-${name}` }, on: { click } }, zoomSign(name));
   });
   const last = { trace: /** @type {ModelTrace|null} */ (null), state: actions.get() };
 
@@ -135,6 +135,15 @@ export function createTree(session, player, actions) {
 
   return { node: h("div", { class: "tree" }, scroll), zooms, draw };
 }
+
+/** A magnifier: the + at the end of a text chooses it to be compared. @param {"in"|"out"} name */
+const zoomSign = (name) =>
+  svg(
+    "svg",
+    { viewBox: "0 0 20 20", width: 20, height: 20, class: "zoom-sign", "aria-hidden": true },
+    svg("circle", { cx: 8.5, cy: 8.5, r: 6 }),
+    svg("path", { d: `M13 13l5 5M6 8.5h5${name === "in" ? "M8.5 6v5" : ""}` }),
+  );
 
 /** @param {Picture} picture */
 function edgesOf(picture) {
@@ -228,11 +237,12 @@ function aboutOf({ session, tree }, { at }) {
  * branch that goes on beyond the pane it stays in sight. @param {Picture} picture @param {Placed} one
  */
 function marksOf(picture, one) {
-  const { session, tree, ends, zoom, row } = picture;
+  const { session, tree, all, ends, zoom, row } = picture;
   const { name } = nodeAt(tree, one.at);
   const [x, top] = [ends[one.column], `${(one.row * row + SIZE.line) * zoom}px`];
   const isChosen = tree.pair.includes(one.at);
-  const pick = one.up >= 0 && (one.ends || isChosen) ? pickMark(picture, one) : null;
+  const offers = isChosen || (one.ends && offersPair(all, pairOf(tree, one.at)));
+  const pick = one.up >= 0 && offers ? pickMark(picture, one) : null;
   const inside = !one.ends && pick;
   if (inside) update(inside, { style: { left: `${x - 13 * zoom}px`, top } });
   const about = t("tree.unfold", { n: one.hidden });

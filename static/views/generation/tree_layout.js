@@ -104,6 +104,15 @@ export function forkOf(tree, at) {
   return null;
 }
 
+/**
+ * Whether a text can be compared with another one that is drawn: a text alone offers no choice of A that no B can follow.
+ * @param {Placed[]} all @param {number[]} pair  what is chosen among them
+ */
+export const offersPair = (all, pair) => new Set([...pair, ...endsOf(all)]).size > 1;
+
+/** The ends of all texts that are drawn. @param {Placed[]} all */
+const endsOf = (all) => all.flatMap(({ at, up, ends }) => (ends && up >= 0 ? [at] : []));
+
 /** The end of the branch that goes on from a node: of the shown one, or along the oldest way. @param {TextTree} tree @param {number} at */
 export function branchEnd(tree, at) {
   if (tree.tip >= 0 && wayTo(tree, tree.tip).includes(at)) return tree.tip;

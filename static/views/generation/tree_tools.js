@@ -9,9 +9,10 @@ import { pairOf } from "../../state/tree_changes.js";
 import { h, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { saveText } from "../../ui/save.js";
-import { branchEnd } from "./tree_layout.js";
+import { branchEnd, offersPair, placedFrom } from "./tree_layout.js";
 
 /**
+ * @import { TextTree } from "../../state/text_tree.js"
  * @import { Actions } from "../view.js"
  * @import { Session } from "./session.js"
  */
@@ -81,7 +82,7 @@ export function createTreeTools(session, actions, zooms, { ways, restart }) {
       const at = session.here();
       const one = at < 0 ? null : nodeAt(tree, at);
       const chosen = pair();
-      setText(hint, chosen.length === 1 ? t("tree.pick_other") : "");
+      setText(hint, chosen.length === 1 ? t(hasTwo(tree, at, chosen) ? "tree.pick_other" : "tree.pick_none") : "");
       hint.hidden = chosen.length !== 1;
       for (const each of [field, prune, fold, undo, ...zooms]) each.hidden = one === null;
       pick.hidden = one === null || chosen.length === 2 || (chosen.length === 0 && !hasOther());
@@ -96,6 +97,9 @@ export function createTreeTools(session, actions, zooms, { ways, restart }) {
     },
   };
 }
+
+/** Whether B can be chosen beside A: the other text may have been pruned. @param {TextTree} tree @param {number} at @param {number[]} chosen */
+const hasTwo = (tree, at, chosen) => offersPair(placedFrom(tree, wayTo(tree, at)), chosen);
 
 // As a file: larger than a link may be, and for another browser.
 
