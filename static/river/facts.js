@@ -123,6 +123,7 @@ function pictureInputs(trace, state) {
       state.begin,
       riverState.of(state),
       isDifference(state),
+      sideShown(state), // what is undone while the run before is shown leaves its trace
       at,
       state.start,
       opensLow(state),

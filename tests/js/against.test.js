@@ -17,6 +17,7 @@ import {
   sideShown,
   withChanges,
 } from "../../static/model/compare/runs.js";
+import { samePicture } from "../../static/river/facts.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { patched, RUN_DEFAULTS, runOf } from "../../static/state/run.js";
 import { DEFAULTS } from "../../static/state/store.js";
@@ -91,6 +92,22 @@ test("an edit of the run before brings the others back", () => {
   assert.deepEqual([sideShown(then), then.causal, then.interventions], ["after", false, [edit, other]]);
   const trained = editing(changed, model, () => ({ causal: null, interventions: [] }));
   assert.equal(trained.compare, false); // there is nothing to compare with
+});
+
+test("what is undone while the run before is shown is drawn again, though its trace is the same", () => {
+  const changed = state({ query: 1, key: 0, causal: false });
+  const side = { side: "source", tokens: [{}, {}], real: { start: 0, end: 2 } };
+  const none = { explained: {}, predictions: [], classes: null, attentions: [{}], attention: { id: "self" } };
+  const trace = /** @type {any} */ ({ ...none, key: "as trained", model, queries: side, keys: side, written: side });
+  const before = after(changed, showing(changed, "before", model));
+  const undone = after(
+    before,
+    editing(before, model, () => ({ causal: null })),
+  );
+  assert.deepEqual([sideShown(before), sideShown(undone)], ["before", "after"]);
+  assert.deepEqual(runOf(undone), runOf(before), "no other trace comes");
+  assert.equal(samePicture({ trace, state: before }, { trace, state: before }), true);
+  assert.equal(samePicture({ trace, state: before }, { trace, state: undone }), false);
 });
 
 test("runs that cannot be aligned are not compared, with compare()'s reason", () => {
