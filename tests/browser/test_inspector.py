@@ -132,6 +132,13 @@ def test_the_arithmetic_is_seen_at_once_and_each_line_is_the_models(
         box = fold.bounding_box()
         assert box
         assert box["y"] + box["height"] <= size[1], "it is seen without scrolling"
+    high = card.evaluate("card => card.offsetHeight")
+    page.locator(".dock").get_by_role("button", name="KV cache").click()
+    close = page.get_by_test_id("close-drawer")
+    expect(close).to_be_visible()
+    close.click()
+    expect(close).to_be_hidden()
+    assert card.evaluate("card => card.offsetHeight") == high, "as high as before the drawer opened"
 
 
 def test_a_forbidden_cell_says_why_it_is_zero(page: "Page", models: dict[str, checkpoint.Checkpoint]) -> None:

@@ -155,9 +155,9 @@ function barHeight(root) {
   const { top, height } = root.getBoundingClientRect();
   if (height === 0 || inOneColumn()) return null;
   const lines = /** @type {HTMLElement[]} */ ([...root.querySelectorAll(".card-line:has(.card-bars)")]);
-  const page = root.closest(".right");
-  const from = page ? page.getBoundingClientRect().top : top;
-  const shifted = top - from; // it stays in view while the page scrolls
+  const column = root.closest(".right");
+  const shifted = column ? top - column.getBoundingClientRect().top : 0;
+  const from = column ? unscrolled(column) : top;
   const rest = height - lines.reduce((all, line) => all + line.offsetHeight, 0);
   const room = innerHeight - Math.max(0, from + scrollY) - shifted - rest - BELOW;
   const heightOf = (/** @type {number} */ n) =>
@@ -165,6 +165,13 @@ function barHeight(root) {
   const vectors = lines.filter(({ dataset }) => ["q", "k"].includes(dataset.line ?? "")).length;
   const brief = heightOf(lines.length) < FEW;
   return { brief, bar: heightOf(lines.length - (brief ? vectors : 0)) };
+}
+
+/** Where a column begins: as high as what stands beside it, for it stays in view while the page scrolls. @param {Element} column */
+function unscrolled(column) {
+  const own = column.getBoundingClientRect();
+  const beside = column.previousElementSibling?.getBoundingClientRect();
+  return beside?.height && beside.right <= own.left ? beside.top : own.top;
 }
 
 /** Of the height of a line, what is not its bars. */
