@@ -6,8 +6,9 @@ import { createLongText, isAnchor, linkOf, readLink, tidied } from "../state/lin
 import { treeIn } from "../state/page_fields.js";
 import { DEFAULTS } from "../state/store.js";
 import { compact } from "../state/text_tree.js";
-import { sameValue } from "../state/view_state.js";
+import { mergedViewState, sameValue } from "../state/view_state.js";
 import { keepInMind } from "../ui/remembered.js";
+import { pencilDown } from "../views/view_states.js";
 
 /**
  * @import { Declared } from "../state/view_state.js"
@@ -231,7 +232,8 @@ export function rememberPlace(store, declared, root) {
   addEventListener("pagehide", () => {
     const state = store.get();
     if (state.file !== null) return;
-    const link = forgets || state.start || isEmpty(state) ? "" : linkOf(state, declared);
+    const viewState = mergedViewState(state.viewState, pencilDown); // who comes back reads first
+    const link = forgets || state.start || isEmpty(state) ? "" : linkOf({ ...state, viewState }, declared);
     keepInMind("place", link.length > MOST_REMEMBERED ? "" : link);
   });
 }

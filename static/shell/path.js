@@ -9,6 +9,7 @@ import { walkFrom } from "../views/computation/steps.js";
 import { computation, VIEWS } from "../views/index.js";
 import { isModel, outward, placeNamed, placeOf } from "../views/places.js";
 import { hasView } from "../views/view.js";
+import { attentionState, pencilDown } from "../views/view_states.js";
 import { slidesOf } from "./frame.js";
 
 /**
@@ -247,9 +248,12 @@ function arriving({ root, header, sentence, dock, heads, opened }) {
   };
 }
 
-/** What Escape leaves: an open drawer, then a place. @param {State} state @param {Model} model @returns {Patch|null} */
-function escaped(state, model) {
+/** What Escape leaves: an open drawer, the pencil that the reader took, then a place. @param {State} state @param {Model} model @returns {Patch|null} */
+export function escaped(state, model) {
   if (state.drawer !== null) return { drawer: null };
+  const { pencil, step } = attentionState.of(state);
+  const draws = pencil === "on" && step !== "masked"; // at the mask it lies ready for everyone
+  if (draws && state.view === "attention" && state.file === null && !state.compare) return { viewState: pencilDown };
   return riverState.of(state).shown ? outward(state, model) : null;
 }
 

@@ -4,14 +4,16 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { riverState } from "../../static/river/view_state.js";
+import { rememberPlace } from "../../static/shell/address.js";
 import { hrefOf } from "../../static/shell/examples.js";
-import { crumbsOf, deepestOf } from "../../static/shell/path.js";
+import { crumbsOf, deepestOf, escaped } from "../../static/shell/path.js";
 import { fitted } from "../../static/shell/setter.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { DEFAULTS } from "../../static/state/store.js";
+import { keepInMind, remembered } from "../../static/ui/remembered.js";
 import { VIEWS } from "../../static/views/index.js";
 import { isModel, outward, placeNamed, placeOf } from "../../static/views/places.js";
-import { walkState } from "../../static/views/view_states.js";
+import { attentionState, pencilDown, walkState } from "../../static/views/view_states.js";
 
 Object.assign(globalThis, { document: { documentElement: { lang: "en" } } });
 
@@ -137,4 +139,35 @@ test("the walk through the calculation is where its step is", () => {
 test("a head and an FFN are in a layer, and nothing else is", () => {
   const inLayer = VIEWS.map(({ id }) => id).filter((view) => placeOf(state({ view })).layer);
   assert.deepEqual(inLayer, ["qkv", "distance", "rotation", "attention", "decay", "gate", "av", "ffn", "computation"]);
+});
+
+test("Escape lays the pencil down before it leaves the head; at the mask it lies ready", () => {
+  /** @param {any} patch @param {any} [more] */
+  const leaves = (patch, more) =>
+    escaped(
+      state({ view: "attention", ...riverState.patch({ shown: true }), ...attentionState.patch(patch), ...more }),
+      withRoute,
+    );
+  assert.deepEqual(leaves({ pencil: "on" }), { viewState: pencilDown });
+  assert.deepEqual(leaves({ pencil: "on" }, { drawer: "rank" }), { drawer: null });
+  for (const patch of [{}, { pencil: "on", step: "masked" }])
+    assert.notDeepEqual(leaves(patch), { viewState: pencilDown });
+});
+
+test("who opens the page again finds the place, and no pencil in the hand", () => {
+  let leave = () => {};
+  const listens = globalThis.addEventListener;
+  globalThis.addEventListener = (/** @type {any} */ _, /** @type {any} */ then) => {
+    leave = then;
+  };
+  const shown = state({ view: "attention", layer: 1, ...attentionState.patch({ pencil: "on", scope: "all" }) });
+  const store = /** @type {any} */ ({ get: () => shown });
+  rememberPlace(store, [attentionState], /** @type {any} */ ({ addEventListener() {} }));
+  leave();
+  globalThis.addEventListener = listens;
+  const { layer, viewState } = readLink(remembered("place") ?? "", [attentionState]);
+  keepInMind("place", "");
+  assert.equal(layer, 1);
+  const { pencil, scope } = attentionState.of(state({ viewState: viewState ?? {} }));
+  assert.deepEqual([pencil, scope], ["auto", "head"]);
 });
