@@ -767,6 +767,7 @@ def test_the_sentence_offers_to_compare_with_the_text_that_was_left(page: "Page"
     page.get_by_test_id("gen-back").click()
     expect(page.get_by_test_id("cut-looks")).to_be_visible()  # all is measured
     page.get_by_test_id("likely").nth(1).click()
+    expect(says).to_contain_text(re.compile(r"^You took \S+ \(.*\) instead of \S+ \("))
     expect(says).to_contain_text("The other text is kept: Compare both")
     n = page.get_by_test_id("token").count()
     step.click()  # the reader writes on before comparing

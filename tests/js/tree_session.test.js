@@ -122,6 +122,12 @@ test("another candidate forks, with the probability that it was offered with", a
   ]);
   const { p, after } = nodeAt(store.get().tree, session.here());
   assert.deepEqual([p, after], [candidates[2].before, candidates[2].after]);
+  const told = /** @type {any} */ (session.taken([...PROMPT, 9]));
+  assert.deepEqual([told.before, told.from.candidates[0].id], [p, 7]);
+  assert.equal(session.taken([...PROMPT, 7]), undefined); // it was drawn
+  assert.equal(session.isNewest(), true);
+  store.set({ head: 3 });
+  assert.equal(session.isNewest(), false);
   assert.equal(store.get().tree.nodes.length, 3);
 });
 

@@ -202,9 +202,9 @@ function embeddingWords({ token, from, id, type, positions, position, scale }) {
 // How the last token came.
 
 /**
- * @typedef {{u: number|null, typed?: boolean, before: number, from: Prediction|null, settings: {temperature?: number}}} Draw
+ * @typedef {{u: number|null, typed?: boolean, taken?: boolean, before: number, from: Prediction|null, settings: {temperature?: number}}} Draw
  * @typedef {{step: Draw|null, newest: boolean, kept: boolean, forked: boolean, playing: boolean, blocked: boolean}} Written  `step`: if this
- *   page drew it; `newest`: nothing was chosen, opened or changed since; `kept`: with it the text left another one, which is kept; `forked`:
+ *   page drew it or the reader took it; `newest`: nothing was chosen, opened or changed since; `kept`: with it the text left another one, which is kept; `forked`:
  *   it did so here or earlier
  */
 
@@ -212,14 +212,16 @@ function embeddingWords({ token, from, id, type, positions, position, scale }) {
 export function writtenWords({ names, row, written, answers, comes }, { step, kept, forked, playing, blocked }) {
   const name = names[0][row];
   const likelier = likelierOf(step);
-  const how = step.u === null ? (step.typed ? "typed" : "forced") : likelier ? "step_unlikely" : "step";
+  const drawn = likelier ? "step_unlikely" : "step";
+  const byHand = step.taken ? (likelier ? "taken_unlikely" : "taken") : step.typed ? "typed" : "forced";
+  const how = step.u === null ? byHand : drawn;
   const words = phrase(`say.${how}`, {
     token: h("b", { class: written ? "wrote" : "wrote q" }, nameText(name)), // of a translation, not what the chosen row writes
     p: briefPercent(step.before),
     likelier: likelier ? h("b", null, tokenName(likelier)) : "",
     most: briefPercent(likelier?.before ?? 0),
   });
-  words.push(...nextWords(answers[0], comes ?? null, likelier !== null));
+  words.push(...nextWords(answers[0], comes ?? null, likelier !== null && !step.taken));
   if (blocked || playing) return words;
   return [...words, ...(kept ? keptWords() : forked ? [" ", compareButton()] : [])];
 }
@@ -297,7 +299,8 @@ export function comesOf({ trace, state, actions }, row) {
 export function writtenOf({ trace: { written }, actions }, row) {
   if (row + 1 !== written?.real.end) return null;
   const { session, player } = writerOf(actions);
-  const step = session.step(written.tokens.slice(written.real.start, written.real.end).map(({ id }) => id));
+  const ids = written.tokens.slice(written.real.start, written.real.end).map(({ id }) => id);
+  const step = session.step(ids) ?? session.taken(ids) ?? null;
   const fork = actions.get().lesson === null ? session.fork() : null;
   const [forked, kept] = [fork !== null, fork?.at === session.here()];
   if (!step && !kept) return null;

@@ -67,8 +67,12 @@ export function createSession(actions) {
     };
   }
 
+  /** @type {Map<string, Prediction>} what could come next, by run and ids */
+  const nexts = new Map();
+
   /** A taken token is shown before a trace has it. @param {Prediction|null} prediction @param {WritingRun} run @param {number[]} ids  after which it is */
   function read(prediction, run, ids) {
+    if (prediction) nexts.set(keyOf(run, ids), prediction);
     for (const candidate of prediction?.candidates ?? []) {
       if (!words.has(candidate.id)) words.set(candidate.id, candidate);
       offers.set(keyOf(run, [...ids, candidate.id]), candidate);
@@ -134,6 +138,16 @@ export function createSession(actions) {
     return givenTree.tree;
   }
 
+  /** @param {TextTree} tree @param {number[]} ids */
+  function takenAt(tree, ids) {
+    const run = at(runOf);
+    const place = run ? find(tree, run, ids) : -1;
+    const { how, p } = place < 0 ? { how: null, p: undefined } : nodeAt(tree, place);
+    if (how !== "taken" || !run || p === undefined) return undefined;
+    const from = nexts.get(keyOf(run, ids.slice(0, -1))) ?? null; // a reload has forgotten it
+    return { taken: true, u: null, before: p, from, settings: {} };
+  }
+
   /** The place of the page in the tree; -1: its text is being read. */
   const here = () => at((now) => find(shownTree(), runOf(now), now.ids)) ?? -1;
 
@@ -161,6 +175,8 @@ export function createSession(actions) {
       }
       const tree = now.given ? actions.get().tree : treeWith(now);
       given = now.given ? { run: runOf(now), path: now } : null;
+      if (tree.nodes.length > actions.get().tree.nodes.length && takenAt(tree, now.ids))
+        written = actsOf(actions.get());
       if (tree !== actions.get().tree) queueMicrotask(() => actions.set({ tree })); // not while the page is being drawn
     },
 
@@ -273,6 +289,8 @@ export function createSession(actions) {
     },
     /** The step that drew the last of these ids, if it was drawn here. @param {number[]} ids */
     step: (ids) => draws.get(ids.join(".")),
+    /** What the last of these ids was taken from, if the reader took it. @param {number[]} ids */
+    taken: (ids) => takenAt(actions.get().tree, ids),
     /** The label of a token; its id until more is known. @param {number} id */
     word(id) {
       const kept = actions.get().tree.words[id];
