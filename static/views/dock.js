@@ -159,6 +159,7 @@ function createCandidates(actions, session) {
   const attrs = { class: "not-drawn", hidden: true, dataset: { testid: "not-drawn" } };
   const border = h("span", attrs, h("span", null, t("candidates.not_drawn")), " ", why);
   const node = h("div", { class: "candidates", role: "group" }, head, list);
+  restingAfterClick(node);
   /** What does not fit is in a second line, out of sight: not to be reached. */
   const fit = () =>
     measured(
@@ -282,6 +283,17 @@ function candidateOf(token, words, kind, more) {
     filter: token.cut ? t(`candidates.filter.${token.cut}`) : t("candidates.settings"),
   });
   return { text: offeredText(token), id: token.id, words: kind ? `${said} · ${kind}` : said, ...more };
+}
+
+/** After a click other chips come under the pointer, which has pointed at none of them until it moves. @param {HTMLElement} node */
+function restingAfterClick(node) {
+  let at = "";
+  const placeOf = (/** @type {MouseEvent} */ { clientX, clientY }) => `${Math.round(clientX)} ${Math.round(clientY)}`;
+  node.addEventListener("click", (event) => {
+    at = placeOf(event);
+    node.dataset.rests = "";
+  });
+  node.addEventListener("pointermove", (event) => placeOf(event) !== at && delete node.dataset.rests);
 }
 
 function makeChip() {

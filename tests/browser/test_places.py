@@ -799,6 +799,13 @@ def test_the_whole_model_can_be_saved_and_skipped_to(open_page: "Callable[..., P
     assert page.evaluate(SKIPPED_TO)[1]
 
 
+def points_when_moved(chips: "Locator") -> None:
+    """After a click the resting pointer is over another chip, which looks like the others until it moves."""
+    assert chips.evaluate_all("all => new Set(all.map((one) => getComputedStyle(one).backgroundColor)).size") == 1
+    chips.first.hover()
+    expect(chips.first).not_to_have_css("background-color", "rgba(0, 0, 0, 0)")
+
+
 def test_step_keeps_its_place_and_candidates_can_be_taken(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=LAPTOP)
     step, likely = page.get_by_test_id("gen-step"), page.get_by_test_id("likely")
@@ -843,6 +850,7 @@ def test_step_keeps_its_place_and_candidates_can_be_taken(open_page: "Callable[.
         # The prediction in the picture takes its token in the same way: pressed, and by its keys.
         answer = page.get_by_test_id("answer").locator("visible=true")
         settled(page)
+        points_when_moved(likely)
         expect(likely.first).to_have_attribute("data-id", answer.first.get_attribute("data-id") or "")
         expect(answer.nth(1)).to_have_attribute("aria-label", likely.nth(1).get_attribute("aria-label") or "")
         taken = answer.nth(1).get_attribute("data-id")
