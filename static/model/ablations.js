@@ -62,3 +62,13 @@ export function mostNeeded(found, by, n) {
   const heads = found.flatMap((one) => (one.kind === "head" && loss(one) > 0 ? [one] : []));
   return heads.sort((a, b) => loss(b) - loss(a)).slice(0, n);
 }
+
+/**
+ * The list of the heads that are needed, with those that were switched off from it where they stood: no other takes a place under the pointer.
+ * @template One @param {One[]} needed  in order @param {Iterable<{at: number, one: One}>} off @returns {One[]}
+ */
+export function withPlaces(needed, off) {
+  const rows = [...needed];
+  for (const { at, one } of [...off].sort((a, b) => a.at - b.at)) rows.splice(at, 0, one);
+  return rows;
+}

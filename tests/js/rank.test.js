@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { measureAblations } from "../../static/data/streams.js";
-import { effectMaps, mostNeeded } from "../../static/model/ablations.js";
+import { effectMaps, mostNeeded, withPlaces } from "../../static/model/ablations.js";
 import { otherSentence } from "../../static/model/by_hand.js";
 import { t } from "../../static/ui/i18n.js";
 import { byPosition, mapOf, strongestIn } from "../../static/views/rank/direct.js";
@@ -47,6 +47,15 @@ test("the heads whose absence lowers the answer most come first; by KL, those th
     [0, 0],
     [1, 0],
   ]); // prettier-ignore
+});
+
+test("heads that are switched off in the list stay where they stood", () => {
+  const off = [
+    { at: 3, one: "d" },
+    { at: 1, one: "b" },
+  ]; // prettier-ignore
+  assert.deepEqual(withPlaces(["c", "a"], off), ["c", "b", "a", "d"]);
+  assert.deepEqual(withPlaces([], off), ["b", "d"]);
 });
 
 test("a map has a row for each layer, a column for each head, and the FFNs of its stack once", () => {

@@ -6,8 +6,10 @@
 import { scaleLegend, signedScale, sizeScale } from "../../chart/matrix/scale.js";
 import { answerRequest, RANK_MEASURES, RANK_SHOWN, rankState, showsEffects } from "../../data/explain.js";
 import { measureAblations, measurePatches } from "../../data/streams.js";
-import { effectMaps, mostNeeded } from "../../model/ablations.js";
+import { effectMaps, mostNeeded, withPlaces } from "../../model/ablations.js";
+import { withChanges } from "../../model/compare/runs.js";
 import { can, hasVocabulary, splitsLogits } from "../../model/description.js";
+import { headKey } from "../../model/edits.js";
 import { segment } from "../../ui/controls.js";
 import { h, inOneColumn, keepingFocus, painted, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
@@ -19,6 +21,7 @@ import {
   effectFigures,
   effectPhrase,
   headName,
+  isOff,
   measuredAnswer,
   rankedRow,
   strongestFfn,
@@ -46,6 +49,8 @@ const RANK_TITLES = {
   direct: "direct.title",
   vocabulary: "vocabulary.title",
 };
+
+/** @typedef {Ablation & {kind: "head"}} HeadPart */
 
 /** How many heads are listed. */
 const MANY = 5;
@@ -76,7 +81,11 @@ const elementsOf = perRoot((root) => {
   const blocks = /** @type {Map<string, ReturnType<typeof buildEffectMap>>} */ (new Map());
   const heads = {
     ...{ element: h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps)) },
-    ...{ edited, more, legend, said, list, maps, blocks, opened: "" },
+    ...{ edited, more, legend, said, list, maps, blocks, opened: "", subject: "" },
+    off: /** @type {Map<string, {at: number, one: HeadPart}>} */ (new Map()), // those that were switched off in the list, with their places
+    listed: /** @type {{start: AblationStart|null, values: number[], heads: HeadPart[]}} */ ({
+      ...{ start: null, values: [], heads: [] },
+    }),
   };
   const pages = {
     heads,
@@ -226,6 +235,9 @@ function drawFound(parts, trace, state, actions, measured) {
   const { heads } = parts.pages;
   const { start = null, found = [], done = true, error = null } = measured ?? {};
   drawProgress(parts, measured);
+  const subject = JSON.stringify({ ...answerRequest(state, trace), interventions: undefined });
+  if (subject !== heads.subject) heads.off.clear(); // of another answer the list begins anew
+  heads.subject = subject;
   drawNeeds(heads, { by, start, found, done, error, pad: measured === null }, trace, actions);
   drawEdited(heads.edited, trace, state);
   parts.about.hidden = !heads.edited.hidden; // they share a line
@@ -266,10 +278,17 @@ function drawNeeds(parts, { by, start, found, done, error, pad }, trace, actions
   else if (by === "kl")
     replace(said, h("span", null, phrase("rank.most_kl", { head: headName(trace.model, heads[0]) })));
   else replace(said, h("span", null, effectPhrase(trace.model, heads[0], /** @type {AblationStart} */ (start))));
-  const values = heads.map((one) => one[by]);
-  const rows = heads.map((one) =>
-    rankedRow(one, { by, values, start: /** @type {AblationStart} */ (start) }, trace, actions),
-  );
+  const { interventions } = withChanges(actions.get(), trace.model);
+  for (const [key, { one }] of parts.off) if (!isOff(interventions, one, trace.model)) parts.off.delete(key);
+  // What was pressed stays under the pointer: the list waits for the new numbers.
+  if (!parts.off.size || (done && start)) {
+    const stay = heads.filter((one) => !parts.off.has(headKey(one)));
+    parts.listed = { start, values: heads.map((one) => one[by]), heads: withPlaces(stay, parts.off.values()) };
+  }
+  const rows = parts.listed.heads.map((one, at) => {
+    const of = { by, values: parts.listed.values, start: /** @type {AblationStart} */ (parts.listed.start) };
+    return rankedRow(one, of, trace, actions, () => parts.off.set(headKey(one), { at, one }));
+  });
   keepingFocus(list, () => replace(list, ...rows));
   const ffn = start && strongestFfn(found, by);
   const stronger = ffn && heads.length > 0 && Math.abs(ffn[by]) > Math.abs(heads[0][by]);

@@ -216,10 +216,12 @@ export function turn(head, model, actions) {
 export const isOff = (interventions, head, model) =>
   headsOff(interventions, attentionsOf(model)).some((one) => headKey(one) === headKey(head));
 
-/** A head that the answer needs: opened by a click, switched off by its button. @param {Ablation & {kind: "head"}} one @param {{by: By, values: number[], start: AblationStart}} of @param {ModelTrace} trace @param {Actions} actions */
-export function rankedRow(one, { by, values, start }, { model }, actions) {
+/** A head that the answer needs: opened by a click, switched off by its button. @param {Ablation & {kind: "head"}} one @param {{by: By, values: number[], start: AblationStart}} of @param {ModelTrace} trace @param {Actions} actions @param {() => void} turns  it is about to be switched off or on */
+export function rankedRow(one, { by, values, start }, { model }, actions, turns) {
   const { attention, layer, head } = one;
   const data = { attention, layer, head };
+  const without = isOff(withChanges(actions.get(), model).interventions, one, model);
+  const change = by === "kl" ? measuredText(one, by) : changeText(one, start);
   const open = h(
     "button",
     {
@@ -235,17 +237,26 @@ export function rankedRow(one, { by, values, start }, { model }, actions) {
       },
       on: { click: () => actions.set({ ...opening(one, actions.get()), drawer: null }) },
     },
-    h("span", { class: "sr-only" }, effectPhrase(model, one, start)),
+    h(
+      "span",
+      { class: "sr-only" },
+      without ? `${headName(model, one)}: ${t("rank.off_mark")}` : effectPhrase(model, one, start),
+    ),
     h("b", { "aria-hidden": true }, headName(model, one)),
-    signedTrack(one[by], values),
-    h("span", { class: "mono", "aria-hidden": true }, by === "kl" ? measuredText(one, by) : changeText(one, start)),
+    signedTrack(without ? 0 : one[by], values),
+    h("span", { class: "mono", "aria-hidden": true }, without ? t("rank.off_mark") : change),
   );
   const off = h("button", {
     class: "btn",
     type: "button",
     "aria-label": switchWords(model, one, actions.get()),
     dataset: { testid: "rank-row-off", ...data, focus: `off ${attention} ${layer} ${head}` },
-    on: { click: () => turn(one, model, actions) },
+    on: {
+      click() {
+        turns();
+        turn(one, model, actions);
+      },
+    },
   });
   off.append(shortSwitch(model, one, actions.get()));
   return h("li", null, open, off);
