@@ -8,6 +8,7 @@ import { peaksOf, rollout, widthsBetween } from "../../static/model/contribution
 import { edgeKey, knockoutsOf, toggled, withoutKnockouts } from "../../static/model/interventions.js";
 import { namesOf, nameText } from "../../static/model/labels.js";
 import { between, stageOf, swollen } from "../../static/river/draw/animation.js";
+import { drawHeadWords } from "../../static/river/draw/heads.js";
 import { layerAt, layersOf, nearestPlace, placeAfterKey, stripAt, widestAt } from "../../static/river/input/places.js";
 import { decidingEdges, edgesTo } from "../../static/river/knockout_effects.js";
 import { foldsOf, labelledRows, rowsOf } from "../../static/river/layout/bands.js";
@@ -697,5 +698,35 @@ test("more is blue and less is ochre, from a pale tone to a strong one, in both 
       assert.ok(warmth(-change) > 20, `${-change} is ochre`);
     }
     assert.ok(warmth(1) < warmth(0.1) && warmth(-1) > warmth(-0.1), "a large change is the stronger colour");
+  }
+});
+
+test("the word beside the numbers of the heads begins within the picture", () => {
+  /** @type {{text: string, end: number}[]} */
+  const written = [];
+  const widthOf = (/** @type {string} */ text) => 7 * text.length;
+  const pen = /** @type {any} */ ({
+    measureText: (/** @type {string} */ text) => ({ width: widthOf(text) }),
+    fillText: (/** @type {string} */ text, /** @type {number} */ end) => written.push({ text, end }),
+  });
+  const squares = [0, 1].map((head) => ({
+    stack: "encoder",
+    attention: "encoder",
+    layer: 0,
+    head,
+    x: 80 + 30 * head,
+    y: 9,
+  }));
+  const bands = [{ stack: "encoder", columns: [{ x0: 79, x1: 150 }] }];
+  const style = { type: 1, font: "", least: 0, colours: {}, corner: () => null, headWords: () => "heads" };
+  for (const x0 of [79, 120]) {
+    written.length = 0;
+    bands[0].columns[0].x0 = x0;
+    const scene = { bands, squares, more: [], only: null, said: null };
+    drawHeadWords(pen, /** @type {any} */ (scene), /** @type {any} */ (style));
+    const [numbers, word] = written;
+    assert.deepEqual([numbers.text, word.text], ["0, 1", "heads"]);
+    assert.ok(word.end - widthOf(word.text) >= 0, "it is not cut by the edge");
+    assert.ok(word.end < numbers.end - widthOf(numbers.text), "and stands before them");
   }
 });

@@ -122,9 +122,10 @@ export function drawHeadWords(pen, scene, style) {
     const x = /** @type {Band} */ (band).columns[0].x0 - LABEL_GAP;
     const left = alone || stack !== bands[0].stack ? 0 : Math.max(0, ...bands.slice(1).map(endOf)); // another stack's heads
     const taken = style.corner(own[0]) || own[0].caption || scene.more.length ? 0 : drawRowNumbers(pen, own, x, style);
-    wrapped(pen, style.headWords(own[0].attention), Math.min(x - taken - left - 4, 110)).forEach((line, i) =>
-      pen.fillText(line, x - taken, top + (11 + i * 17) * style.type),
-    );
+    wrapped(pen, style.headWords(own[0].attention), Math.min(x - taken - left - 4, 110)).forEach((line, i) => {
+      const end = Math.max(x - taken, pen.measureText(line).width + 1); // a long word is nearer to the number, not cut by the edge
+      pen.fillText(line, end, top + (11 + i * 17) * style.type);
+    });
   }
   if (!said) return;
   write(pen, style, { size: 13, colour: style.colours.dim });
