@@ -61,8 +61,9 @@ async def test_requests_and_work_are_counted(client: AsyncClient) -> None:
         ("/openapi.json", "200"): 1,
         ("/metrics", "200"): 1,
     }
-    work = {kind: grown[f'chumoku_work_seconds_count{{kind="{kind}"}}'] for kind in ("trace", "prompt", "step")}
-    assert work == {"trace": 1, "prompt": 2, "step": 3}  # the prompt is new: it begins, and is read
+    kinds = ("trace", "beginning", "prompt", "step")
+    work = {kind: grown[f'chumoku_work_seconds_count{{kind="{kind}"}}'] for kind in kinds}
+    assert work == {"trace": 1, "beginning": 1, "prompt": 1, "step": 3}  # the prompt is new: it begins, and is read
     assert grown['chumoku_work_seconds_sum{kind="trace"}'] > 0
     assert grown["chumoku_generated_tokens_total"] == 3
     assert after["chumoku_queue_taken"] == after["chumoku_queue_waiting"] == after["chumoku_streams_open"] == 0
