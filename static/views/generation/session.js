@@ -350,37 +350,25 @@ export function toldBy({ token, before: p, after, u, typed }, seed, settings) {
   return { how, p, after, ...(u !== null && { u, seed }), settings, word: labelOf(token) };
 }
 
+/** What a reader chooses or changes: the sentence tells of a step until one of these differs. @type {(keyof State)[]} */
+const ACTS = [
+  "view",
+  "attention",
+  "layer",
+  "head",
+  "query",
+  "key",
+  "cell",
+  "ids",
+  "targetIds",
+  "causal",
+  "interventions",
+  "padCount",
+  "paused",
+];
+
 /** @param {State} state */
-const actsOf = ({
-  view,
-  attention,
-  layer,
-  head,
-  query,
-  key,
-  cell,
-  ids,
-  targetIds,
-  causal,
-  interventions,
-  padCount,
-  paused,
-}) =>
-  JSON.stringify([
-    view,
-    attention,
-    layer,
-    head,
-    query,
-    key,
-    cell,
-    ids,
-    targetIds,
-    causal,
-    interventions,
-    padCount,
-    paused,
-  ]);
+const actsOf = (state) => JSON.stringify(ACTS.map((name) => state[name]));
 
 /** @param {WritingRun} run @param {number[]} ids */
 const keyOf = (run, ids) => `${JSON.stringify(run)} ${ids.join(".")}`;
