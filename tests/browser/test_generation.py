@@ -542,7 +542,7 @@ def test_two_settings_go_on_from_one_text(page: "Page", text: str, checkpoint: "
         page.get_by_test_id(f"two-{side}").fill(top_k)
     page.get_by_test_id("two-write").click()
     same = next((n for n, pair in enumerate(zip(*texts, strict=True)) if len(set(pair)) > 1), len(texts[0]))
-    said = f"Tokens before they part: {same - len(prompt)}" if same < len(texts[0]) else "Both wrote the same."
+    said = f"Tokens before they split: {same - len(prompt)}" if same < len(texts[0]) else "Both wrote the same."
     expect(page.get_by_test_id("two-said")).to_have_text(said)
     for side, ids in zip(("cool", "warm"), texts, strict=True):
         expect(page.get_by_test_id(f"two-take-{side}")).to_have_attribute("data-ids", ".".join(map(str, ids)))
