@@ -118,7 +118,10 @@ class Batching(Generic[Part, Result]):
                 taken = await connected(self._take(group))
             results = [error] * len(taken)
         except asyncio.CancelledError:
-            for one in self._take(group) if taken is None else taken:
+            if taken is None:
+                self._next.discard(group)
+                taken = self._waiting.pop(group, [])
+            for one in taken:
                 one.result.cancel()
                 one.over.set()
             raise

@@ -105,24 +105,28 @@ class CachingModel(Delegating):
         found = self._cache.find(key, names)
         if found is None:
             traced = self._traceable.trace(run, list(dict.fromkeys([*names, *self._usual])))
-            if not self._cache.keep(key, only(traced, self._usual)):
+            if not any(self._cache.keep(key, only(traced, kept)) for kept in (self._usual, self._pictured)):
                 self._longest = min(self._longest, n - 1)  # a large model: longer texts are too large, too
             found = only(traced, names)
         return found
 
     @cached_property
-    def _usual(self) -> list[str]:
-        """The taps that pages usually request. No others are cached: a whole trace is exported only once."""
+    def _pictured(self) -> list[str]:
+        """The taps that pages usually draw. No others are cached: a whole trace is exported only once."""
         roles = [
             one.roles[role]
             for one in self.description.attentions
             for role in one.roles
             if role in {*USUAL, one.overview}
         ]
-        taps = [tap for role in roles for tap in role.taps]
+        return [tap for role in roles for tap in role.taps]
+
+    @cached_property
+    def _usual(self) -> list[str]:
+        """These and, unless they are too large together, what tells what a head writes: nearly as much again."""
         if self.checkpoint is None:
-            return taps
-        return [*taps, self.description.logits.tap, *norm_taps(self.description, {})]
+            return self._pictured
+        return [*self._pictured, self.description.logits.tap, *norm_taps(self.description, {})]
 
 
 def size(traced: Trace) -> int:

@@ -170,11 +170,11 @@ class Scheduler:
 
     def _next_cheap(self) -> Lane | None:
         other = CHEAP[1 - CHEAP.index(self.preferred)]
-        found = next((lane for lane in (self.preferred, other) if self.lanes[lane]), None)
+        waiting = [lane for lane in (self.preferred, other) if self.lanes[lane]]
         if not self.lanes["beginnings"]:
-            return found
-        is_due = found is not None and self._waited(found) >= YIELD
-        return found if is_due and self.begun_last else "beginnings"
+            return waiting[0] if waiting else None
+        due = [lane for lane in waiting if self._waited(lane) >= YIELD]
+        return due[0] if due and self.begun_last else "beginnings"
 
     def _waited(self, lane: Lane) -> float:
         return self.now() - self.lanes[lane].oldest.came

@@ -42,6 +42,8 @@ export const rankState = viewState("rank", {
   ffns: onOff(false),
   hand: choice(...RANK_HAND),
 });
+/** Whether the ranking is of heads. @param {Pick<import("../state/store.js").State, "viewState">} state */
+export const ranksHeads = (state) => rankState.of(state).shows === "heads";
 
 /** More is large: its lines come later, and nothing of it is measured before it is asked for. */
 export const MANY_LAYERS = 12;

@@ -1,6 +1,6 @@
 /** The river: the whole model as one picture. Widths are rolled-out contributions; darkness is the effect of a knockout. */
 
-import { isLate, rankState, showsEffects } from "../data/explain.js";
+import { isLate, ranksHeads, showsEffects } from "../data/explain.js";
 import { lazily } from "../data/lazily.js";
 import { isCompared, isDifference, masksChanged, namesBefore } from "../model/compare/runs.js";
 import { answeringStack, answersTokens, attentionsOf, can } from "../model/description.js";
@@ -46,7 +46,7 @@ const effectsOf = (state, model) =>
   showsEffects(state, model) ? [isRanked(state) ? "ablations" : "ablations:quiet"] : [];
 
 /** @param {State} state */
-const isRanked = (state) => state.drawer === "rank" && rankState.of(state).shows === "heads";
+const isRanked = (state) => state.drawer === "rank" && ranksHeads(state);
 
 /** With so many heads an FFN's effect, which comes with theirs, is measured for its sentence. */
 const QUICK = 96;

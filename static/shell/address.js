@@ -8,7 +8,7 @@ import { DEFAULTS } from "../state/store.js";
 import { compact } from "../state/text_tree.js";
 import { mergedViewState, sameValue } from "../state/view_state.js";
 import { keepInMind } from "../ui/remembered.js";
-import { pencilDown } from "../views/view_states.js";
+import { pencilDown, walkState } from "../views/view_states.js";
 
 /**
  * @import { Declared } from "../state/view_state.js"
@@ -216,6 +216,9 @@ export function takeInvitation() {
   if (found.kept.key || !key || code !== found.kept.code) keepRoom(found.kept);
 }
 
+/** Who comes back reads first: nothing plays. */
+const atRest = walkState.patch({ plays: false }).viewState;
+
 /** Longer links are not remembered. */
 const MOST_REMEMBERED = 16_000;
 
@@ -232,7 +235,7 @@ export function rememberPlace(store, declared, root) {
   addEventListener("pagehide", () => {
     const state = store.get();
     if (state.file !== null) return;
-    const viewState = mergedViewState(state.viewState, pencilDown); // who comes back reads first
+    const viewState = mergedViewState(mergedViewState(state.viewState, pencilDown), atRest);
     const link = forgets || state.start || isEmpty(state) ? "" : linkOf({ ...state, viewState }, declared);
     keepInMind("place", link.length > MOST_REMEMBERED ? "" : link);
   });

@@ -309,6 +309,7 @@ function walkButton(actions, modelOf) {
     button,
     /** @param {boolean} walking */
     show(walking) {
+      if (!walking) from = null; // left in another way
       setText(words, t(walking ? "ribbon.walk_back" : "ribbon.walk"));
       setText(sign, walking ? "■" : "▶");
       update(button, { "aria-pressed": walking, title: words.textContent });

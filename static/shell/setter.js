@@ -11,7 +11,7 @@ import { errorText } from "../ui/format.js";
 import { VIEWS } from "../views/index.js";
 import { isModel, placeNamed, placeOf } from "../views/places.js";
 import { hasView } from "../views/view.js";
-import { pencilDown } from "../views/view_states.js";
+import { attentionState, pencilDown } from "../views/view_states.js";
 import { firstHead, inputFor, switchedTo } from "./initial_state.js";
 
 /**
@@ -138,8 +138,8 @@ export function fitted(before, given, modelOf, declared) {
 /** Who leaves a head lays its pencil down: a click to read a cell of the next one must not hide it in every layer. @param {State} before @param {Patch} patch @returns {Patch} */
 function pencilLeft(before, patch) {
   const isOfHead = (/** @type {State} */ state) => placeOf(state).name === "head";
-  const { pencil, scope } = before.viewState.attention ?? {};
-  const lies = pencil !== "on" && (scope ?? "head") === "head";
+  const { pencil, scope } = attentionState.of(before);
+  const lies = pencil !== "on" && scope === "head";
   if (lies || patch.viewState === null || before.lesson !== null || !isOfHead(before)) return patch;
   const viewState = mergedViewState(before.viewState, patch.viewState ?? {});
   if (isOfHead({ ...before, ...patch, viewState })) return patch;

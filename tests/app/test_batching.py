@@ -268,7 +268,7 @@ async def test_a_turn_takes_those_who_wait() -> None:
         go.wait(10)
         return [ValueError(part) if part == 13 else 10 * part for part in parts]
 
-    work = JobQueue(threads=2, queue=4, streams=4)
+    work = JobQueue(threads=1, queue=4, streams=4)
     together = Batching[int, int](work, job)
     first = asyncio.create_task(together.run(0, "a"))
     await until(lambda: bool(done))
@@ -348,3 +348,26 @@ def test_a_pass_that_nobody_waits_for_is_not_tried_again(three: Library) -> None
     with pytest.raises(Stopped), stoppable(Stop(asked=True)):
         steps([session, begun(session.traceable, [5])])
     assert session.generator.ids == [1, 2, 3]
+
+
+async def test_a_batch_follows_the_one_before_at_once() -> None:
+    """Who came while it ran goes before another job of the lane that came later."""
+    began: list[str] = []
+    go = threading.Event()
+
+    def job(parts: Sequence[str]) -> list[str | Exception]:
+        began.extend(parts)
+        go.wait(10)
+        return list(parts)
+
+    work = JobQueue(threads=1, queue=4, streams=4)
+    together = Batching[str, str](work, job)
+    first = asyncio.create_task(together.run("first", "a"))
+    await until(lambda: began == ["first"])
+    second = asyncio.create_task(together.run("second", "a"))
+    await asyncio.sleep(0.01)
+    other = asyncio.create_task(work.run(lambda: began.append("other"), kind="step"))
+    await asyncio.sleep(0.01)
+    go.set()
+    await asyncio.gather(first, second, other)
+    assert began == ["first", "second", "other"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from chumoku.app.services import tracing
 from chumoku.app.services.explain import answers, layers
 from chumoku.app.services.library import Entry, Library
 from chumoku.app.services.plan import plan_run
-from chumoku.app.services.run_cache import CachingModel, RunCache
+from chumoku.app.services.run_cache import CachingModel, RunCache, size
 from chumoku.app.settings import Settings
 from chumoku.model.run import Run
 from chumoku.model.trace import Masks, Padding
@@ -93,10 +94,11 @@ def test_another_run_takes_nothing_of_it(other: Run, counted: Counted) -> None:
 
 def test_a_run_with_interventions_is_never_kept(counted: Counted) -> None:
     traceable = RunCache(2**24).over(counted)
-    for run in (Run([1, 2, 3]), Run([1, 2, 3], edit={"layers.0.attn.z": lambda z, first: z * 0})):
-        traced = [traceable.trace(run, ["logits", "layers.0.attn.z"]) for _ in range(2)]
-        assert bool((traced[1].tensors["layers.0.attn.z"] == 0).all()) == bool(run.edit)
-    assert counted.passes == 4  # logits are not kept either
+    run, off = Run([1, 2, 3]), {"layers.0.attn.z": lambda z, first: z * 0}
+    edited, plain, again = (traceable.trace(one, ["logits"]) for one in (replace(run, edit=off), run, run))
+    assert not edited.tensors["logits"].equal(plain.tensors["logits"])
+    assert again.tensors["logits"].equal(plain.tensors["logits"])
+    assert counted.passes == 2
 
 
 def test_nothing_is_kept_of_a_long_text(counted: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,6 +109,19 @@ def test_nothing_is_kept_of_a_long_text(counted: Counted, monkeypatch: pytest.Mo
         for _ in range(2):
             traceable.trace(Run(list(range(8)), pad=pad), PATTERNS)
     assert counted.passes == 1 + 2
+
+
+def test_of_a_longer_text_only_what_is_drawn_is_kept(counted: Counted) -> None:
+    names = [*HEAD, "logits"]
+    whole = size(counted.trace(Run([1, 2, 3]), CachingModel(counted, RunCache(0), 0)._usual))
+    traceable = RunCache(8 * whole - 8).over(counted)
+    counted.passes = 0
+    for _ in range(2):
+        traceable.trace(Run([1, 2, 3]), HEAD)
+    assert counted.passes == 1
+    for _ in range(2):
+        traceable.trace(Run([1, 2, 3]), names)
+    assert counted.passes == 3
 
 
 def test_they_are_bounded_and_the_least_recently_used_go_first(counted: Counted) -> None:

@@ -69,6 +69,21 @@ async def test_beginnings_go_first_but_nobody_waits_for_them_for_long() -> None:
         assert now.began == ["running", "first 0", "first 1", "first 2", "step", "first 3", "typed", "first 4"]
 
 
+async def test_a_lane_that_waits_is_due_also_while_the_other_has_just_come() -> None:
+    async with hall(1, ("running", "asked"), ("first 0", "beginnings"), ("typed", "asked"), ("step", "steps")) as now:
+        now.time = YIELD
+        await now.end("running")
+        assert now.running == ["first 0"]
+        now.turns.preferred = "asked"
+        now.turns.lanes["asked"].oldest.came = YIELD  # the one before was cancelled, as by each key
+        async with anyio.create_task_group() as group:
+            group.start_soon(now.job, "first 1", "beginnings")
+            await settled()
+            await now.end("first 0")
+            assert now.running == ["step"]
+            group.cancel_scope.cancel()
+
+
 async def test_clients_take_turns_in_each_lane() -> None:
     """The hundred jobs of one delay another's by one; the jobs of each are first come, first served."""
     for lane in get_args(Lane):

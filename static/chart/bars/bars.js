@@ -3,13 +3,13 @@
  * solid bar over it, and both as numbers next to them. Rows are kept between draws, so that keyboard focus stays.
  */
 
-import { markName, tokenName } from "../../model/labels.js";
+import { tokenName } from "../../model/labels.js";
 import { largest } from "../../model/matrix.js";
 import { walkList } from "../../ui/controls.js";
 import { h, perRoot, replace, setText, svg, update } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { tokenText } from "../../ui/token_text.js";
+import { offeredText } from "../../ui/token_text.js";
 
 // The terms of a sum as signed bars. The text below names the largest, or the one under the pointer or chosen by
 // arrow key.
@@ -167,7 +167,7 @@ function makeRow() {
  */
 function showRow({ row, button, name, pale, solid, before, after }, candidate, { full, actual, onTake }) {
   const word = `${candidate.id} ${candidate.text}`; // another model may spell the same id differently
-  if (row.word !== word) replace(name, markName(candidate) ?? tokenText(candidate)); // a full stop alone would be a speck
+  if (row.word !== word) replace(name, offeredText(candidate)); // a full stop alone would be a speck
   row.word = word;
   row.take = onTake && (() => onTake(candidate.id));
   pale.style.width = `${(candidate.before / full) * 100}%`;

@@ -12,6 +12,7 @@ import { mostOf } from "../layout/heads.js";
 import { changeTone, currentStyle, toneOf } from "../style.js";
 import {
   answerName,
+  hasBars,
   headLegendOf,
   headWordsOf,
   layerTitle,
@@ -148,7 +149,7 @@ function headStyle({ facts, trace }, preview) {
       preview?.head.attention === attention && preview.head.layer === layer && preview.head.head === head,
     headsTitle: (/** @type {Open} */ open) => {
       const layer = layerTitle(open, open.layer, false);
-      const bars = trace.ablations && !trace.ablations.error ? t("river.head_bars_short") : "";
+      const bars = hasBars(trace) ? t("river.head_bars_short") : "";
       return t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool }) + bars;
     },
     headWords: (/** @type {string} */ attention) => headWordsOf(trace, attention),

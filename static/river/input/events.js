@@ -260,16 +260,14 @@ function showEye(eye, { scene, actions }, at) {
   if (!at) return; // it stays where it is: the pointer may be on its way
   const { layer, x, y, width } = at;
   const head = "head" in at ? at : null;
-  const part = head ? "head" : "to" in at && at.to === "ffn" ? "ffn" : "attention";
+  const inLayer = "to" in at && at.to === "ffn" ? "ffn" : "attention";
+  const part = head ? "head" : inLayer;
   const switches = head ? actions?.switchesHead(head) : actions?.switchPart && "to" in at && /^(head|ffn)$/.test(at.to);
   update(eye, { hidden: !switches });
   if (!switches || !actions || !scene) return;
   const of = head ? head.attention : at.stack;
   Object.assign(eye.dataset, { of, layer, part, head: head?.head ?? "" });
-  const off =
-    part === "head"
-      ? actions.isHeadOff(head ?? { attention: of, layer, head: 0 })
-      : actions.isPartOff({ stack: of, layer }, part);
+  const off = head ? actions.isHeadOff(head) : actions.isPartOff({ stack: of, layer }, inLayer);
   const [left, top] = head ? [x + width - 14, y + head.height - 14] : [x - width - 24, y - 17];
   update(eye, {
     title: t(`eye.${part}_${off ? "on" : "off"}`, { layer, head: head?.head ?? 0 }),

@@ -77,11 +77,14 @@ export function headWordsOf({ attentions }, id) {
   return t(queries === keys ? "river.heads_short" : "river.heads_cross");
 }
 
+/** Whether there are bars below the small squares: a measurement may be refused. @param {Pick<ModelTrace, "ablations">} trace */
+export const hasBars = ({ ablations }) => Boolean(ablations && !ablations.error);
+
 /** How to read a small square, in a sentence. @param {Pick<ModelTrace, "attentions"|"ablations">} trace @param {boolean} [after]  beside lines that show the difference */
-export const headLegendOf = ({ attentions, ablations }, after = false) =>
+export const headLegendOf = (trace, after = false) =>
   (after ? t("river.heads_after") : "") +
-  t(attentions.every(showsMeans) ? "river.heads_groups" : "river.heads") +
-  (ablations ? t("river.head_bars") : "");
+  t(trace.attentions.every(showsMeans) ? "river.heads_groups" : "river.heads") +
+  (hasBars(trace) ? t("river.head_bars") : "");
 
 /** The tokens at both ends of a line: of a translation's decoder, the token that is written. @param {Facts} facts @param {Line} line */
 export function endsOf(facts, { query, key, from, to }) {

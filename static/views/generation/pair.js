@@ -151,7 +151,10 @@ function nextRows(a, b) {
 
 /** How far the two distributions are apart, over the whole vocabulary: in words, by the larger divergence. @param {HTMLElement} root @param {Node} a @param {Node} b */
 function sayApart(root, { logP: p }, { logP: q }) {
-  if (!p || !q) return update(root, { title: t("pair.many") });
+  if (!p || !q) {
+    setText(root, t("pair.many"));
+    return update(root, { title: null, dataset: { ab: null, ba: null } });
+  }
   const [ab, ba] = [klBits(p, q), klBits(q, p)];
   setText(root, t(`pair.apart.${APART.filter((least) => Math.max(ab, ba) >= least).length}`));
   const vars = { ab: number(ab, 3), ba: number(ba, 3), nearly: number(APART[0], 2), very: number(APART[2], 0) };
