@@ -483,7 +483,7 @@ def test_a_click_on_a_written_word_offers_others_in_its_place(page: "Page", text
     expect(word).to_have_class(re.compile(r"\bq\b"))  # its row is chosen, as ever
     expect(page.locator(".tok.later")).to_have_count(1)  # it does not read the one after it
     expect(offered.first).to_be_visible()
-    expect(card).to_contain_text("word 2")
+    expect(card).to_contain_text("generated token 2")
     under = word.bounding_box(), card.bounding_box()
     assert 0 < under[1]["y"] - under[0]["y"] - under[0]["height"] < 12  # over the candidates
     page.keyboard.press("Escape")
