@@ -72,12 +72,18 @@ export function labelName(label) {
 
 const QUOTES = /["'`“”‘’„«»「」『』]/;
 
-/** In quotes, Japanese in Japanese ones; a quotation mark has thin spaces around it: three marks in a row could not be read. @param {string} label */
-function quoted(label) {
-  if (/[“「].+[”」]/.test(label)) return label; // it is in quotes
-  if (QUOTES.test(label)) return `“\u2009${label}\u2009”`;
-  return /[\u3000-\u309f\uff00-\uffef]/.test(label) ? `「${label}」` : `“${label}”`;
+/**
+ * The quotes around a label, Japanese around Japanese; around a quotation mark with thin spaces: three marks in a row could not be read.
+ * @param {string} label @returns {[open: string, close: string]}
+ */
+function quotesOf(label) {
+  if (/[“「].+[”」]/.test(label)) return ["", ""]; // it is in quotes
+  if (QUOTES.test(label)) return ["“\u2009", "\u2009”"];
+  return /[\u3000-\u309f\uff00-\uffef]/.test(label) ? ["「", "」"] : ["“", "”"];
 }
+
+/** @param {string} label */
+const quoted = (label) => quotesOf(label).join(label);
 
 /** @param {string} character @returns {["text"|"mark", string]} */
 function markOf(character) {
@@ -171,11 +177,14 @@ function partWord(run, text, token) {
 /** Whether it is called by a part of a character, or by bytes. @param {Name} name */
 export const isPart = ({ word }) => /\(\d+\/\d+\)$|^⟨.*⟩$/u.test(word);
 
-/** Punctuation in quotes, without the spaces around it; null: it is something else. @param {Pick<Token, "text"|"partial"|"special"|"patch">} token */
-export function markName({ text, partial, special, patch }) {
+/** What the name of a punctuation mark has around the mark itself; null: it is something else. @param {Pick<Token, "text"|"partial"|"special"|"patch">} token */
+export function quotesAround({ text, partial, special, patch }) {
   const isMark = !partial && !special && !patch && /^\p{P}+$/u.test(text.trim());
-  return isMark ? quoted(text.trim()) : null;
+  return isMark ? quotesOf(text.trim()) : null;
 }
+
+/** Punctuation in quotes, without the spaces around it; null: it is something else. @param {Parameters<typeof quotesAround>[0]} token */
+export const markName = (token) => quotesAround(token)?.join(token.text.trim()) ?? null;
 
 /** Without the spaces around it, punctuation in quotes; a token of spaces shows them. @param {Token} token */
 function wordOf(token) {

@@ -355,6 +355,16 @@ def test_what_an_ffn_adds_is_a_number_under_the_pointer_and_in_the_table(page: "
     expect(page.get_by_test_id("river-readout")).to_contain_text(f"adds to red₂ a vector {ratio:.2f} times")
 
 
+# Before the text of each token, and after it and its number.
+ROOM = """all => all.map((one) => {
+  const text = document.createRange();
+  text.selectNodeContents(one);
+  text.setEndBefore(one.querySelector('i'));
+  const [around, within] = [one, text].map((part) => part.getBoundingClientRect());
+  return [within.left - around.left, around.right - within.right];
+})"""
+
+
 def writes_and_chooses(page: "Page") -> None:
     """The sentence of a head says what is written next, until another row is chosen; no word of the text moves then."""
     said = page.get_by_test_id("river-says")
@@ -365,8 +375,11 @@ def writes_and_chooses(page: "Page") -> None:
     before = words.evaluate_all(lefts)
     words.nth(13).click()
     expect(said).to_contain_text("Hidden in head 5·5: red₂ cannot attend to car")
-    expect(words.nth(3)).to_have_text(re.compile("₁"))  # as the chosen one is called red₂
     assert words.evaluate_all(lefts) == before
+    numbers = [re.sub("[^₀-₉]", "", one) for one in words.all_inner_texts()]  # whatever is chosen
+    assert numbers == ["₁", "", "", "₁", "₁", "₁", "₂", "", "", "₂", "", "", "", "₂", "₂"]
+    rooms = [room for both in words.evaluate_all(ROOM) for room in both]
+    assert max(rooms) - min(rooms) < 0.5, "as much at both sides"
 
 
 TOPS = "lines => lines.map((line) => Math.round(line.getBoundingClientRect().top))"

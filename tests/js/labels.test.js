@@ -9,6 +9,7 @@ import {
   namesOf,
   nameText,
   partText,
+  quotesAround,
   textOf,
   tokenLabel,
   tokenName,
@@ -29,6 +30,11 @@ test("punctuation has a quoted name, and nothing else has", () => {
   assert.deepEqual(
     [".", " .", "、", ' "', "?!"].map((text) => markName(token(text))),
     ["“.”", "“.”", "「、」", '“\u2009"\u2009”', "“?!”"],
+  );
+  assert.deepEqual(
+    [" .", "、", '"', " red"].map((text) => quotesAround(token(text))),
+    [["“", "”"], ["「", "」"], ["“\u2009", "\u2009”"], null],
+    "a line that draws the mark itself has them around it",
   );
   const others = [token("a"), token(" it's"), token("+"), token(" "), token("\n")];
   for (const one of [...others, token(".", { partial: true }), token(".", { special: true })])

@@ -264,14 +264,16 @@ function phone(drawn) {
   ];
 }
 
-/** The tokens of the text line: the chosen one, and those that are called the same, are numbered. @param {Drawn} drawn */
+/** The tokens of the text line, those that come again with their numbers. @param {Drawn} drawn */
 function tokens({ shown: { facts } }) {
-  const chosen = facts.names[0][facts.row].word;
   return facts.names[0].map(({ word, nth }, i) => {
-    const numbered = nth !== null && word === chosen;
-    const name = `tok${i === facts.row ? " q" : ""}${numbered ? " nth" : ""}`;
-    const text = `<span class="text">${escaped(word.replace(/^“(.*)”$/, "$1"))}</span>${numbered ? `<sub>${below(nth)}</sub>` : ""}`;
-    return `<button class="${name}" type="button" tabindex="-1" style="order:${-i}">${text}</button>`;
+    const name = `tok${i === facts.row ? " q" : ""}`;
+    const [, mark] = word.match(/^“(.*)”$/) ?? [];
+    const text = mark
+      ? `<span class="text" data-open="“" data-close="”">${escaped(mark)}</span>`
+      : `<span class="text">${escaped(word)}</span>`;
+    const number = nth === null ? "" : `<sub>${below(nth)}</sub>`;
+    return `<button class="${name}" type="button" tabindex="-1" style="order:${-i}">${text}${number}</button>`;
   });
 }
 

@@ -4,7 +4,15 @@
  */
 
 import { lazy } from "../../data/lazily.js";
-import { below, bytesLabel, characterGroups, namesOf, tokenName, visibleText } from "../../model/labels.js";
+import {
+  below,
+  bytesLabel,
+  characterGroups,
+  namesOf,
+  quotesAround,
+  tokenName,
+  visibleText,
+} from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
 import { COMES, rowOfToken, tokenOfRow } from "../../model/written.js";
@@ -18,7 +26,7 @@ import { shortSideName, sideName } from "./translation_sides.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { Name, Token } from "../../model/labels.js"
+ * @import { Token } from "../../model/labels.js"
  * @import { Side } from "../../model/sides.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../../views/view.js"
@@ -54,7 +62,8 @@ function createToken(side, choose) {
       const called = token.patch ? patchWords(token.patch) : tokenName(token);
       const name = t("sentence.token", { index, label: called, id: token.id });
       const label = place === null ? name : `${name}, ${t("sentence.position_id", { position: place })}`;
-      const narrow = !token.patch && token.text.trim().length === 1;
+      const [open = null, close = null] = quotesAround(token) ?? [];
+      const narrow = !token.patch && open === null && token.text.trim().length === 1;
       const classes = { narrow, partial: token.partial, gen: generated, special: token.special, pad, unseen: hidden };
       for (const [one, is] of Object.entries(classes)) button.classList.toggle(one, is);
       const kind = token.patch ? null : kindOfToken(token, NOTHING);
@@ -66,6 +75,7 @@ function createToken(side, choose) {
         "data-id": token.id,
         "data-partial": token.partial ? token.bytes : null,
       });
+      update(text, { "data-open": open, "data-close": close });
       setText(id, String(token.id));
       const spelled = `${token.id} ${token.bytes}`; // bytes that are part of a character are all called the same
       if (token.patch) replace(text, tokenText(token));
@@ -215,7 +225,7 @@ export function createStrip(root, actions, name) {
     // The river is about one token: keys begin with a head.
     const hasKey = isKey && placeOf(state).name === "head";
     at = { query: isQuery ? tokenOfRow(chosen.query, written) : null, key: hasKey ? chosen.key : null };
-    light(buttons, namesOf(side.tokens), at, trace.causal && side === trace.written);
+    light(buttons, at, trace.causal && side === trace.written);
     drawLine(trace, state, buttons);
     const [to, another] = [at.query ?? at.key, content !== seen];
     if (before.query !== at.query || before.key !== at.key || another)
@@ -368,14 +378,12 @@ function tellMore(strip) {
   strip.classList.toggle("cut", after > 4);
 }
 
-/** Marks the chosen tokens, and numbers them and those that are called the same. @param {HTMLElement[]} buttons @param {Name[]} names @param {{query: number|null, key: number|null}} at @param {boolean} causal  no token reads those after it */
-function light(buttons, names, at, causal) {
-  const chosen = [at.query, at.key].map((index) => names[index ?? -1]?.word);
+/** Marks the chosen tokens. @param {HTMLElement[]} buttons @param {{query: number|null, key: number|null}} at @param {boolean} causal  no token reads those after it */
+function light(buttons, at, causal) {
   buttons.forEach((button, index) => {
     button.classList.toggle("q", index === at.query);
     button.classList.toggle("k", index === at.key);
     button.classList.toggle("later", causal && at.query !== null && index > at.query);
-    button.classList.toggle("nth", index in names && chosen.includes(names[index].word));
     update(button, { tabindex: index === (at.query ?? at.key ?? 0) ? 0 : -1 });
     const roles = [index === at.query && t("sentence.is_query"), index === at.key && t("sentence.is_key")];
     const description = roles.filter(Boolean).join(", ");
