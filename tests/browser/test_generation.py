@@ -427,6 +427,12 @@ def test_a_recurrent_model_shows_the_state_that_it_carries(page: "Page") -> None
     )
 
 
+def hangs(page: "Page", word: "Locator") -> None:
+    """The card is right below its word, over the candidates."""
+    under = word.bounding_box(), page.get_by_test_id("could-be").bounding_box()
+    assert 0 < under[1]["y"] - under[0]["y"] - under[0]["height"] < 12
+
+
 def test_the_line_over_the_text_and_what_a_token_could_have_been(
     page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
 ) -> None:
@@ -444,6 +450,10 @@ def test_the_line_over_the_text_and_what_a_token_could_have_been(
     expect(told).to_have_count(0)  # what the step itself has brought is of one word alone
     page.get_by_test_id("token").nth(at).hover()
     expect(card).to_be_visible()
+    hangs(page, page.get_by_test_id("token").nth(at))
+    expect(card).not_to_contain_text("bits")  # a pointer alone asks for the words
+    page.get_by_test_id("token").last.click()
+    card.locator("summary").click()
     expect(told).to_have_count(len(prompt))  # all but the first
     ids = [*prompt, *ids_of(page)[len(prompt) :]]
     logits = trace(checkpoint, ids, ["logits"]).tensors["logits"]
@@ -454,14 +464,17 @@ def test_the_line_over_the_text_and_what_a_token_could_have_been(
     )
     assert [surprise for surprise, _ in drawn] == pytest.approx([min(1, one / 10) for one in bits], abs=1e-4)
     assert [entropy for _, entropy in drawn] == pytest.approx([row.entropy_bits / 10 for row in rows[:-1]], abs=1e-4)
-    expect(card).to_contain_text(f"surprise {bits[at - 1]:.1f} bits")
-    expect(card).to_contain_text(f"entropy {rows[at - 1].entropy_bits:.1f} bits")
-    expect(card.get_by_role("button")).to_have_count(0)  # of a typed word it only tells
-    likely = rows[at - 1].before.argsort(descending=True)[:5].tolist()
-    shown = card.locator(".text").all_inner_texts()
-    assert [one.strip("“”\u2009") for one in shown[:5]] == [
-        checkpoint.tokenizer.decode([one]).strip() for one in likely
-    ]
+    for index in (len(prompt), at):  # of the other words, too, as long as they are open
+        if index == at:
+            page.keyboard.press("Escape")
+            page.get_by_test_id("token").nth(at).hover()
+            expect(card.get_by_role("button")).to_have_count(0)  # of a typed word it only tells
+        expect(card).to_contain_text(f"surprise {bits[index - 1]:.1f} bits")
+        expect(card).to_contain_text(f"entropy {rows[index - 1].entropy_bits:.1f} bits")
+    expect(told).to_have_count(len(prompt))
+    likely = [one for one in rows[at - 1].before.argsort(descending=True)[:5].tolist() if one != ids[at]]
+    shown = [one.strip("“”\u2009") for one in card.locator(".text").all_inner_texts()]
+    assert shown == [checkpoint.tokenizer.decode([one]).strip() for one in likely], "only the other ones"
     page.mouse.down()  # dragged over the text, the pointer chooses row after row
     page.get_by_test_id("token").nth(at + 2).hover()
     page.mouse.up()
@@ -483,9 +496,9 @@ def test_a_click_on_a_written_word_offers_others_in_its_place(page: "Page", text
     expect(word).to_have_class(re.compile(r"\bq\b"))  # its row is chosen, as ever
     expect(page.locator(".tok.later")).to_have_count(1)  # it does not read the one after it
     expect(offered.first).to_be_visible()
-    expect(card).to_contain_text("generated token 2")
-    under = word.bounding_box(), card.bounding_box()
-    assert 0 < under[1]["y"] - under[0]["y"] - under[0]["height"] < 12  # over the candidates
+    expect(card).to_contain_text(re.compile(r"^Instead of .*%\):"))
+    expect(page.locator(".page.replacing")).to_have_count(1)  # the candidates below are paler meanwhile
+    hangs(page, word)
     page.keyboard.press("Escape")
     expect(card).to_be_hidden()
     page.keyboard.press("Enter")

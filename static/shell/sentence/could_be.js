@@ -4,11 +4,9 @@ import { tokenName } from "../../model/labels.js";
 import { h, newId, replace, update } from "../../ui/dom.js";
 import { briefPercent, number } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { namedToken } from "../../ui/token_text.js";
 
 /**
  * @import { Prediction } from "../../data/model_trace.js"
- * @import { Token } from "../../model/labels.js"
  */
 
 /** @typedef {{p: number, bits: number, others: Prediction["candidates"]}} Known  of a token: its probability, the entropy before it, and the most likely there */
@@ -20,15 +18,17 @@ const STEM = 8;
 export const surpriseBits = (p) => (p > 0 ? -Math.log2(p) : Infinity);
 
 /**
- * What a token could have been. @param {HTMLElement} root @param {() => void} leave  it was left, by a click elsewhere or with Escape
+ * What a token could have been. `leave`: it was left, by a click elsewhere or with Escape; `tell`: whether its figures are open.
+ * @param {HTMLElement} root @param {{leave: () => void, tell: (open: boolean) => void}} on
  */
-export function createCard(root, leave) {
+export function createCard(root, { leave, tell }) {
   const id = newId("could-be");
   const node = h("div", { class: "could-be", id, dataset: { testid: "could-be" }, on: { keydown } });
   let of = /** @type {HTMLElement|null} */ (null);
   const isInside = (/** @type {EventTarget|null} */ target) => node.contains(/** @type {Node|null} */ (target));
   const hide = () => {
     node.remove();
+    root.closest(".page")?.classList.remove("replacing");
     if (of) update(of, { "aria-describedby": null, "aria-expanded": null });
     of = null;
   };
@@ -36,12 +36,8 @@ export function createCard(root, leave) {
     if (!of) return;
     const { left, bottom, width } = of.getBoundingClientRect();
     const room = document.documentElement.clientWidth - node.offsetWidth - 8;
-    // Of a token that is only pointed at, the dock and the sentence stay in sight. What was asked for hangs at its token: lower
-    // down it would be read as another list of what comes after it.
-    const rows = isPinned() ? [] : (root.closest(".page")?.querySelectorAll(".dock, .say") ?? []);
-    const top = Math.max(bottom + STEM, ...[...rows].map((row) => row.getBoundingClientRect().bottom + 4));
     const at = Math.max(8, Math.min(left, room));
-    Object.assign(node.style, { left: `${at}px`, top: `${top}px` });
+    Object.assign(node.style, { left: `${at}px`, top: `${bottom + STEM}px` });
     node.style.setProperty("--stem", `${left + width / 2 - at}px`);
   };
   /** @param {KeyboardEvent} event */
@@ -78,33 +74,22 @@ export function createCard(root, leave) {
     hide,
     isShown: () => of !== null,
     /**
-     * @param {HTMLElement} button @param {Token} token @param {Known} known @param {{offers: boolean, take: ((id: number) => void)|null}} more
-     *   `offers`: whether a click on the token offers others; `take`: it was clicked
+     * @param {HTMLElement} button @param {{id: number, name: string}} token @param {Known} known
+     * @param {{offers: boolean, take: ((id: number) => void)|null, told: boolean}} more
+     *   `offers`: whether a click on the token offers others; `take`: it was clicked; `told`: whether its figures are open
      */
-    show(button, token, { p, bits, others }, { offers, take }) {
+    show(button, { id: own, name }, known, { offers, take, told }) {
       hide();
       of = button;
-      const nth = 1 + [...root.querySelectorAll(".tok.gen")].indexOf(button); // 0: it was typed
-      const head = h(
-        "p",
-        null,
-        phrase(nth ? "surprise.instead_nth" : "surprise.instead", {
-          token: namedToken(token),
-          p: briefPercent(p),
-          n: nth,
-        }),
-      );
-      const all = others.some((one) => one.id === token.id) ? others : [...others, { ...token, before: p }];
-      const rows = all.map((one) => rowOf(one, one.before, one.id === token.id, take && (() => take(one.id))));
-      const legend = h(
-        "p",
-        { class: "legend" },
-        button.matches(".gen") && h("span", { class: "key written" }, t("sentence.generated")),
-        h("span", { class: "key surprise" }, t("surprise.bits", { bits: number(surpriseBits(p), 1) })),
-        h("span", { class: "key entropy" }, t("surprise.unsure", { bits: number(bits, 1) })),
-      );
-      replace(node, head, rows, legend, offers && !take && h("p", null, t("surprise.click")));
+      const token = h("b", { translate: "no" }, name);
+      const head = h("p", null, phrase("surprise.instead", { token, p: briefPercent(known.p) }));
+      const rows = known.others.filter((one) => one.id !== own).map((one) => rowOf(one, take && (() => take(one.id))));
+      const figures = figuresOf(known, button.matches(".gen"));
+      const toggle = (/** @type {Event} */ { target }) => tell(/** @type {HTMLDetailsElement} */ (target).open);
+      const more = h("details", { open: told, on: { toggle } }, h("summary", null, t("surprise.more")), figures);
+      replace(node, head, rows, take ? more : [told && figures, offers && h("p", null, t("surprise.click"))]);
       node.classList.toggle("pinned", take !== null);
+      root.closest(".page")?.classList.toggle("replacing", take !== null);
       update(node, { role: take ? "group" : "tooltip", "aria-label": take && head.textContent });
       root.append(node);
       place();
@@ -113,15 +98,24 @@ export function createCard(root, leave) {
   };
 }
 
-/** @param {Parameters<typeof tokenName>[0] & {id: number}} token @param {number} p @param {boolean} chosen @param {(() => void)|null} take */
-function rowOf(token, p, chosen, take) {
+/** How surprising it was and how unsure the model, with the colours of the line over the text. @param {Known} known @param {boolean} written  by the model */
+const figuresOf = ({ p, bits }, written) =>
+  h(
+    "p",
+    { class: "legend" },
+    h("span", { class: "key surprise" }, t("surprise.bits", { bits: number(surpriseBits(p), 1) })),
+    h("span", { class: "key entropy" }, t("surprise.unsure", { bits: number(bits, 1) })),
+    written && h("span", { class: "key written" }, t("sentence.generated")),
+  );
+
+/** @param {Known["others"][number]} token @param {(() => void)|null} take */
+function rowOf(token, take) {
   const content = [
     h("span", { class: "text" }, tokenName(token)),
-    h("u", { "aria-hidden": true }, h("s", { style: { width: `${p * 100}%` } })),
-    h("span", null, briefPercent(p)),
-    chosen && h("span", { class: "sr-only" }, t("surprise.there")),
+    h("u", { "aria-hidden": true }, h("s", { style: { width: `${token.before * 100}%` } })),
+    h("span", null, briefPercent(token.before)),
   ];
-  if (chosen || !take) return h("div", { class: chosen ? "could is-there" : "could" }, content);
+  if (!take) return h("div", { class: "could" }, content);
   const attrs = {
     class: "could",
     type: "button",

@@ -1,12 +1,13 @@
 /**
  * What else a token could have been: of one that is pointed at or focused; of a written one that is clicked, each can be taken in
- * its place. Meanwhile a thin line over the text shows how surprising each token was, and how unsure the model. A pointer that
- * is dragged over the text goes through its rows.
+ * its place. While the card's figures are open, a thin line over the text shows how surprising each token was, and how unsure the
+ * model. A pointer that is dragged over the text goes through its rows.
  */
 
 import { keyOf, requestOf } from "../../data/request.js";
 import { isTrained } from "../../model/compare/runs.js";
 import { predictsTokens } from "../../model/description.js";
+import { namesOf, nameText } from "../../model/labels.js";
 import { taken, writingSide } from "../../model/written.js";
 import { writerOf } from "../../views/generation/player.js";
 import { choosesWritten } from "../../views/places.js";
@@ -22,7 +23,7 @@ import { createCard, surpriseBits } from "./could_be.js";
 /** The bits of the line's top: one in a thousand. */
 const TOP = 10;
 /** How long a pointer, and the keyboard's focus, rests before a token says more. Milliseconds. */
-const [RESTS, STAYS] = [150, 600];
+const [RESTS, STAYS] = [350, 600];
 /** The most rows of one question, and the most tokens that are kept. */
 const [MOST_ROWS, KEPT] = [512, 4096];
 const SHOWN = 5;
@@ -62,7 +63,12 @@ export function createSurprise(root, actions, name, choose, isPointed) {
   let now = null;
   const heard = new WeakSet();
   let first = true;
-  const card = createCard(root, () => unpin(false));
+  let told = false;
+  const tell = (/** @type {boolean} */ open) => {
+    told = open;
+    draw();
+  };
+  const card = createCard(root, { leave: () => unpin(false), tell });
   /** The token whose card stays, and the ids up to it. @type {{index: number, text: string}|null} */
   let pinned = null;
   const pointed = createPointed(root, (index) => !pinned && show(index), choose, pin);
@@ -136,10 +142,12 @@ export function createSurprise(root, actions, name, choose, isPointed) {
     if (!all || index === null || index <= all.real.start || index >= all.real.end) return card.hide();
     const found = all.of(index);
     const { buttons } = /** @type {NonNullable<typeof now>} */ (now);
+    const named = { id: all.tokens[index].id, name: nameText(namesOf(all.tokens)[index]) };
     if (found)
-      card.show(buttons[index], all.tokens[index], found, {
+      card.show(buttons[index], named, found, {
         offers: isOffered(index),
         take: pinned && ((id) => take(index, id)),
+        told,
       });
     else card.hide();
     if (unknownOf(all).length) learn(all, () => !found && show(index));
@@ -171,7 +179,7 @@ export function createSurprise(root, actions, name, choose, isPointed) {
 
   /** The line, once it is known of all: over one word alone it would look like a fault. */
   function draw() {
-    const read = about();
+    const read = told ? about() : null;
     const all = read && !unknownOf(read).slice(-MOST_ROWS).length ? read : null;
     now?.buttons.forEach((button, index) => {
       const found = all && index > all.real.start && index < all.real.end ? all.of(index) : undefined;
@@ -190,7 +198,7 @@ export function createSurprise(root, actions, name, choose, isPointed) {
     if (!predictsTokens(trace.model)) return card.hide();
     draw();
     if (!pinned) {
-      if (another) card.hide();
+      if (another && card.isShown()) show(pointed.at()); // what was measured meanwhile changes no word
     } else if (about()?.upTo(pinned.index).join(".") !== pinned.text) unpin(false);
     else if (!card.isShown()) show(pinned.index); // its numbers are here, or can be asked for now
     return undefined;
