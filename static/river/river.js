@@ -79,7 +79,7 @@ function buildRiverParts(root, say) {
   const moment = h("span", { class: "dim moment", "aria-hidden": true }, t("river.moment_short")); // it has a name that says more
   const which = h(
     "button",
-    { class: "btn opens-drawer", type: "button", dataset: { testid: "river-which" } },
+    { class: "btn which opens-drawer", type: "button", dataset: { testid: "river-which" } },
     t("rank.title"),
   );
   const foot = h("div", { class: "foot" }, legend, watch, moment, scrub, choice, measure, which);
@@ -115,6 +115,9 @@ const TOLD = /\b(next|classes|attention)\b/;
 /** Whether a quiz asks for what it would tell: then it is a strip, with the streams alone. @param {State} state @param {HTMLElement|null} page */
 const isCovered = ({ quiz }, page) => quiz && TOLD.test(page?.dataset.quiz ?? "next");
 
+/** The space around the button that ranks the heads, where it stands in the line over them. Pixels. */
+const WHICH_ROOM = 44;
+
 /** How many answers have a bar: in the whole picture, and in the strip. */
 const [BARS, FEW_BARS] = [5, 2];
 
@@ -125,7 +128,11 @@ const GATHERING = 200;
 function createRiver(parts) {
   let now = /** @type {Now|null} */ (null);
   let last = /** @type {Facts|null} */ (null);
-  const board = createRiverBoard(parts.board, ({ foot, answers, table }) => {
+  const board = createRiverBoard(parts.board, ({ foot, answers, table, said }) => {
+    const words = [t("river.heads") + t("river.head_bars"), t("rank.title")];
+    const needed = words.reduce((sum, one) => sum + widthOf(one, 13, "--font", 500), WHICH_ROOM);
+    parts.which.classList.toggle("in-heads", said !== null && foot !== null && needed <= said.width);
+    parts.root.style.setProperty("--said", `${said?.y ?? 0}px`);
     parts.root.classList.toggle("with-heads", foot !== null);
     parts.root.style.setProperty("--foot", `${foot ?? 0}px`);
     parts.root.style.setProperty("--foot-width", `${answers.width}px`);

@@ -8,7 +8,7 @@ import { peaksOf, rollout, widthsBetween } from "../../static/model/contribution
 import { edgeKey, knockoutsOf, toggled, withoutKnockouts } from "../../static/model/interventions.js";
 import { namesOf, nameText } from "../../static/model/labels.js";
 import { between, stageOf, swollen } from "../../static/river/draw/animation.js";
-import { drawHeadWords } from "../../static/river/draw/heads.js";
+import { drawHeads, drawHeadWords } from "../../static/river/draw/heads.js";
 import { layerAt, layersOf, nearestPlace, placeAfterKey, stripAt, widestAt } from "../../static/river/input/places.js";
 import { decidingEdges, edgesTo } from "../../static/river/knockout_effects.js";
 import { foldsOf, labelledRows, rowsOf } from "../../static/river/layout/bands.js";
@@ -413,6 +413,57 @@ test("heads keep their columns while the text above them grows, until a third of
   assert.equal(squares[0].width, 36, "as small as they can be read");
 });
 
+test("squares with their numbers fill their column, and a bar is far from the next square", () => {
+  const column = { x: 8, y: 0, width: 174, height: 262 };
+  const { squares } = squaresOf(column, { ...HEADS, number: 23 });
+  assert.ok(squares.every(({ numbered, width }) => numbered && width >= 60));
+  const [first, second] = squares;
+  assert.equal(first.x, column.x, "under the name of its layer");
+  assert.equal(second.x + second.width + second.side, column.x + column.width);
+  const bar = first.x + first.width + 3 + 4;
+  assert.ok(second.x - bar >= 8);
+  assert.equal(squareAt(squares, first.x + first.width + 10, first.y + 5), first, "its number is part of it");
+  const slim = squaresOf({ ...column, width: 125 }, { ...HEADS, number: 23 }).squares;
+  assert.ok(
+    slim.every(({ numbered, width }) => !numbered && width >= 50),
+    "where numbers would cost much, it has none",
+  );
+  assert.ok(slim[1].x - (slim[0].x + slim[0].width + 3 + 4) >= 6);
+});
+
+test("a head's bar rises at its right edge: ochre for what the answer loses, blue for what it gains", () => {
+  /** @type {{colour: string, box: number[]}[]} */
+  const filled = [];
+  const none = () => {};
+  const pen = /** @type {any} */ ({
+    fillStyle: "",
+    fillRect: (/** @type {number[]} */ ...box) => filled.push({ colour: pen.fillStyle, box }),
+    fillText: none,
+    strokeRect: none,
+    measureText: () => ({ width: 9 }),
+  });
+  const colours = { minus: "ochre", accent: "blue", hair: "hair", dim: "dim" };
+  const effects = [-0.4, 0.1, 0.001];
+  const style = {
+    ...{ type: 1, least: 0, font: "", colours, picture: () => null, rowOf: () => null, isHead: () => false },
+    effectOf: (/** @type {{head: number}} */ { head }) => ({
+      delta: effects[head],
+      share: Math.abs(effects[head]) / 0.4,
+    }),
+  };
+  const { squares } = squaresOf(AREA, { ...HEADS, count: 3, order: [0, 1, 2], number: 23 });
+  const bands = [{ end: 150, columns: [{ x0: 0, x1: 150 }] }];
+  drawHeads(pen, /** @type {any} */ ({ squares, more: [], bands }), /** @type {any} */ (style));
+  assert.deepEqual(
+    filled.map(({ colour }) => colour),
+    ["ochre", "blue"],
+    "one that changes all but nothing has none",
+  );
+  const [{ box }] = filled;
+  assert.equal(box[1] + box[3], squares[0].y + squares[0].height);
+  assert.ok(box[0] > squares[0].x + squares[0].width && box[1] > squares[0].y + 10, "below its number");
+});
+
 test("of heads too small to read, the three most decisive are drawn, and how many are not", () => {
   const { squares, more } = squaresOf({ ...AREA, width: 70 }, HEADS);
   assert.deepEqual(
@@ -718,7 +769,7 @@ test("the word beside the numbers of the heads begins within the picture", () =>
     y: 9,
   }));
   const bands = [{ stack: "encoder", columns: [{ x0: 79, x1: 150 }] }];
-  const style = { type: 1, font: "", least: 0, colours: {}, corner: () => null, headWords: () => "heads" };
+  const style = { type: 1, font: "", least: 0, colours: {}, headWords: () => "heads" };
   for (const x0 of [79, 120]) {
     written.length = 0;
     bands[0].columns[0].x0 = x0;

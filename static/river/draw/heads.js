@@ -3,6 +3,7 @@
 import { paintHead } from "../../chart/matrix/sheet.js";
 import { pixelTable } from "../../chart/theme.js";
 import { LABEL_GAP } from "../layout/bands.js";
+import { bottomOf } from "../layout/heads.js";
 import { fittingText, write } from "./text.js";
 
 /**
@@ -38,9 +39,11 @@ export function createPictures() {
  * Every head; a red tick marks the chosen row.
  * @param {Pen} pen @param {Scene} scene @param {PictureStyle} style
  */
-export function drawHeads(pen, { squares, more, bands: [{ end }] }, style) {
+export function drawHeads(pen, { squares, more, bands }, style) {
   const { colours } = style;
+  const [{ end }] = bands;
   pen.imageSmoothingEnabled = false;
+  drawDividers(pen, bands, squares, colours.hair);
   for (const square of squares) {
     const image = style.picture(square);
     const { x, y, width, height } = square;
@@ -60,33 +63,43 @@ export function drawHeads(pen, { squares, more, bands: [{ end }] }, style) {
     pen.strokeRect(x - 0.5, y - 0.5, width + 1, height + 1);
     drawEffect(pen, square, style);
     if (square.caption) drawCaption(pen, square, style);
-    else if (style.corner(square) && width >= NUMBERED * style.type) drawNumber(pen, square, style);
+    else if (square.numbered) drawNumber(pen, square, style);
   }
   write(pen, style, { size: 12, colour: colours.dim, align: "center" });
   for (const { x, y, n } of more) pen.fillText(`+${n}`, x, y);
 }
 
-/** What the answer loses without a head, as a bar below it; in grey, what it gains. @param {Pen} pen @param {Square} square @param {PictureStyle} style */
-function drawEffect(pen, square, { effectOf, colours }) {
-  const effect = effectOf(square);
-  if (!effect) return;
-  pen.fillStyle = effect.delta < 0 ? colours.deep : colours.dim;
-  pen.fillRect(square.x, square.y + square.height + 2, square.width * effect.share, 3);
+/** Between the squares of two layers. @param {Pen} pen @param {Band[]} bands @param {Square[]} squares @param {string} colour */
+function drawDividers(pen, bands, squares, colour) {
+  const beside = squares.filter(({ side }) => side);
+  if (!beside.length || bands.length > 1) return; // of two stacks, names stand between them
+  const [top, bottom] = [Math.min(...beside.map(({ y }) => y)), Math.max(...beside.map(bottomOf))];
+  pen.fillStyle = colour;
+  for (const { x0 } of bands[0].columns.slice(1)) pen.fillRect(Math.round(x0), top, 1, bottom - top);
 }
 
-/** A square of at least this width has its head's number. */
-const NUMBERED = 36;
+/** The thickness of a bar, and its distance from its square; the height of a number. */
+const [BAR, APART, NUMBER] = [4, 3, 14];
 
-/** In the corner where a causal head has nothing; without its mask, on the ground. @param {Pen} pen @param {Square} square @param {PictureStyle} style */
+/** A bar that is shorter than this part of the longest says nothing. */
+const LEAST_SHARE = 0.02;
+
+/** What the answer loses without a head, and in the other colour what it gains: as a bar that rises at its right edge; above a caption, below it. @param {Pen} pen @param {Square} square @param {PictureStyle} style */
+function drawEffect(pen, square, { effectOf, colours, type }) {
+  const effect = effectOf(square);
+  if (!effect || effect.share < LEAST_SHARE) return;
+  const { x, y, width, height, caption, numbered } = square;
+  pen.fillStyle = effect.delta < 0 ? colours.minus : colours.accent;
+  if (caption) return pen.fillRect(x, y + height + 2, width * effect.share, 3);
+  const long = (height - (numbered ? NUMBER * type : 0)) * effect.share;
+  pen.fillRect(x + width + APART, y + height - long, BAR, long);
+}
+
+/** To the right of its picture. @param {Pen} pen @param {Square} square @param {PictureStyle} style */
 function drawNumber(pen, square, style) {
   const { layer, head, x, y, width } = square;
-  const { colours, type } = style;
-  const text = `${layer}·${head}`;
-  write(pen, style, { size: 11, colour: colours.ground, align: "right" });
-  const wide = pen.measureText(text).width + 5;
-  if (style.corner(square) === "full") pen.fillRect(x + width - wide, y, wide, 14 * type);
-  pen.fillStyle = style.isHead(square) ? colours.accent : colours.ink;
-  pen.fillText(text, x + width - 3, y + 11 * type);
+  write(pen, style, { size: 11, colour: style.isHead(square) ? style.colours.accent : style.colours.dim });
+  pen.fillText(`${layer}·${head}`, x + width + 4, y + 9 * style.type);
 }
 
 /** In less width there is a head's name only. */
@@ -121,7 +134,7 @@ export function drawHeadWords(pen, scene, style) {
     const band = bands.find((one) => (alone ? one === bands[bands.length - 1] : one.stack === stack));
     const x = /** @type {Band} */ (band).columns[0].x0 - LABEL_GAP;
     const left = alone || stack !== bands[0].stack ? 0 : Math.max(0, ...bands.slice(1).map(endOf)); // another stack's heads
-    const taken = style.corner(own[0]) || own[0].caption || scene.more.length ? 0 : drawRowNumbers(pen, own, x, style);
+    const taken = own[0].numbered || own[0].caption || scene.more.length ? 0 : drawRowNumbers(pen, own, x, style);
     wrapped(pen, style.headWords(own[0].attention), Math.min(x - taken - left - 4, 110)).forEach((line, i) => {
       const end = Math.max(x - taken, pen.measureText(line).width + 1); // a long word is nearer to the number, not cut by the edge
       pen.fillText(line, end, top + (11 + i * 17) * style.type);

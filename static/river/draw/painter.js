@@ -155,15 +155,7 @@ function headStyle({ facts, trace }, preview) {
     headWords: (/** @type {string} */ attention) => headWordsOf(trace, attention),
     headsSaid: headLegendOf(trace, facts.was !== null),
     fainter: facts.was ? 0.5 : 1,
-    corner: (/** @type {Square} */ square) => cornerOf(trace, square),
   };
-}
-
-/** The upper right corner of a head's picture: the first row's last key. @param {ModelTrace} trace @param {Square} square */
-function cornerOf(trace, { attention: id, layer, head }) {
-  const attention = trace.attentions.find((one) => one.id === id);
-  const picture = attention?.causal ? trace.picture(layer, head, id) : null;
-  return picture && (trace.mask(layer, head, id)[picture.n_key - 1] === 0 ? "full" : "empty");
 }
 
 /** @param {ModelTrace} trace */

@@ -228,7 +228,6 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {(of: Open) => string} headsTitle @property {(attention: string) => string} headWords  what a square is
  * @property {(square: Square) => {delta: number, share: number}|null} effectOf  what the answer loses without it; null: not measured
  * @property {(square: Square) => boolean} isOff  whether it is switched off @property {(link: Link) => boolean} isPartOff  the same of what it names
- * @property {(square: Square) => "empty"|"full"|null} corner  where a head has its number: of a causal one, whether its mask keeps it empty
  * @property {string} headsSaid  how to read a square @property {number} fainter  1, or less where they are not what the lines show @property {(square: Square) => boolean} isHead  whether it is the open or the previewed one
  * @property {{name: string, text: string, fresh: boolean, final: boolean}[]} lens  after each layer
  * @property {string} lensTitle @property {string} lensHere  before the answer after the one layer that is drawn

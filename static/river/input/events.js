@@ -268,7 +268,9 @@ function showEye(eye, { scene, actions }, at) {
   const of = head ? head.attention : at.stack;
   Object.assign(eye.dataset, { of, layer, part, head: head?.head ?? "" });
   const off = head ? actions.isHeadOff(head) : actions.isPartOff({ stack: of, layer }, inLayer);
-  const [left, top] = head ? [x + width - 14, y + head.height - 14] : [x - width - 24, y - 17];
+  const [left, top] = head
+    ? [x + width - (head.numbered ? 0 : 14), y + head.height - (head.numbered ? 22 : 14)]
+    : [x - width - 24, y - 17];
   update(eye, {
     title: t(`eye.${part}_${off ? "on" : "off"}`, { layer, head: head?.head ?? 0 }),
     style: { left: `${left}px`, top: `${top}px` },

@@ -59,6 +59,9 @@ const LESSON_PITCH = 42;
  */
 const [FAT, MOST_FAT, BARE_FAT] = [1 / 8, 46, 44];
 
+/** The least height of the rows over heads: of one stack, and of two. */
+const [LEAST_ROOM, LEAST_ROOM_OF_TWO] = [226, 240];
+
 /** The most height of the rows where there are no heads, as in a lesson. */
 const MOST_BARE = 560;
 
@@ -119,7 +122,8 @@ export function frameOf(canvas, shown, width, { unfolded }) {
   const besides = BESIDES + ANOTHER * (facts.rolled.length - 1);
   const most = Math.max(240, fold - besides);
   // An open layer's heads may need less than all heads: its rows stay where they are.
-  const room = Math.min(bare ? MOST_BARE : 440, Math.max(240, fold - Math.max(wanted, headRoom) - besides));
+  const low = facts.rolled.length > 1 ? LEAST_ROOM_OF_TWO : LEAST_ROOM;
+  const room = Math.min(bare ? MOST_BARE : 440, Math.max(low, fold - Math.max(wanted, headRoom) - besides));
   return {
     ...base,
     large: isLarge(facts.rolled),

@@ -89,8 +89,8 @@ const aroundByte = (byte) => ({ low: Math.max(0, byte - 0.5) / 255, high: Math.m
 
 /**
  * @typedef {{attention: string, layer: number, head: number}} Head
- * @typedef {Head & {stack: string, x: number, y: number, width: number, height: number, caption: number, room: number}} Square  `caption`,
- *   `room`: the height and width of what stands below it
+ * @typedef {Head & {stack: string, x: number, y: number, width: number, height: number, caption: number, room: number, side: number, numbered: boolean}} Square
+ *   `caption`, `room`: the height and width of what stands below it; `side`: the width of what stands to its right, where its bar is; `numbered`: and its number
  * @typedef {{x: number, y: number, n: number, layer: number}} More  how many heads of a layer have no square
  * @typedef {{x: number, y: number, width: number, height: number}} Area
  */
@@ -99,10 +99,14 @@ const aroundByte = (byte) => ({ low: Math.max(0, byte - 0.5) / 255, high: Math.m
 const READABLE = 36;
 /** Heads of two stacks share the height: narrower than this, they are drawn flatter, down to this part of their height. */
 const [COMFORTABLE, FLATTEST] = [56, 0.6];
-/** The space between two squares. */
-const GAP = 8;
+/** The space between two squares; between those with something to their right. */
+const [GAP, GAP_BESIDE] = [8, 6];
+/** To the right of a square: its bar; with its number, the pixels of each digit and of what is around them. */
+const [BAR_SIDE, DIGIT, BETWEEN_DIGITS] = [8, 7, 9];
+/** A square may be smaller by this factor for its number, unless that makes it too narrow. */
+const FOR_NUMBER = 0.85;
 /** A square wider than this shows no more; of an open layer, there is more room. */
-const [LARGEST, LARGEST_OPEN] = [96, 150];
+const [LARGEST, LARGEST_OPEN] = [128, 150];
 /** The height below the squares of an open layer, for the head's name and what it attends to most; and the least and the most width, compared to it. */
 const [CAPTION, LEAST_WIDE, WIDE] = [38, 2.15, 2.4];
 /** If not all heads fit, this many have a square. */
@@ -113,20 +117,34 @@ const OBLONG = 2;
 /** Height over width of a head's picture. @param {number} nQuery @param {number} nKey */
 const ratioOf = (nQuery, nKey) => Math.min(OBLONG, Math.max(1 / OBLONG, nQuery / nKey));
 
+/** @typedef {{count: number, ratio: number, caption: number, side: number}} Of  what has a square, and what stands below each and to its right */
+
 /**
- * The squares of heads, as large as they fit into an area. If they would be too small to read, only the first few of
- * `order`, and how many are left out.
- * @param {Area} area @param {{stack: string, attention: string, layer: number, count: number, ratio: number, order: number[], flat?: boolean, caption?: number}} heads
- *   `order`: the most decisive first; `flat`: they may be flatter than they are; `caption`: the height below each
+ * The squares of heads, as large as they fit into an area, each with its number to its right where that costs little. If they
+ * would be too small to read, only the first few of `order`, and how many are left out.
+ * @param {Area} area @param {{stack: string, attention: string, layer: number, count: number, ratio: number, order: number[], flat?: boolean, caption?: number, number?: number}} heads
+ *   `order`: the most decisive first; `flat`: they may be flatter than they are; `caption`: the height below each; `number`: the width of a number
  * @returns {{squares: Square[], more: More[]}}
  */
-export function squaresOf(area, { stack, attention, layer, count, ratio, order, flat = false, caption = 0 }) {
-  const all = flat ? flatGridOf(area, count, ratio, caption) : gridOf(area, count, ratio, caption);
+export function squaresOf(
+  area,
+  { stack, attention, layer, count, ratio, order, flat = false, caption = 0, number = 0 },
+) {
   const few = Math.min(FEW, count);
   const less = { ...area, height: area.height - 16 };
-  const grid = all.width >= READABLE || count <= FEW ? all : gridOf(less, few, ratio, caption);
-  const shown = grid === all ? order.slice().sort((a, b) => a - b) : order.slice(0, few).sort((a, b) => a - b);
-  const left = area.x + (area.width - grid.cols * (grid.room + GAP) + GAP) / 2;
+  /** @param {number} side */
+  const gridBeside = (side) => {
+    const of = { count, ratio, caption, side };
+    const all = flat ? flatGridOf(area, of) : gridOf(area, of);
+    const whole = all.width >= READABLE || count <= FEW;
+    return { whole, ...(whole ? all : gridOf(less, { ...of, count: few })) };
+  };
+  const plain = gridBeside(number && !caption ? BAR_SIDE : 0);
+  const withNumbers = number && !caption ? gridBeside(number) : null;
+  const numbered =
+    withNumbers !== null && withNumbers.whole === plain.whole && withNumbers.width >= FOR_NUMBER * plain.width;
+  const grid = withNumbers && numbered ? withNumbers : plain;
+  const shown = (grid.whole ? order.slice() : order.slice(0, few)).sort((a, b) => a - b);
   const squares = shown.map((head, i) => ({
     stack,
     attention,
@@ -136,13 +154,18 @@ export function squaresOf(area, { stack, attention, layer, count, ratio, order, 
     height: grid.height,
     caption,
     room: grid.room,
-    x: left + (i % grid.cols) * (grid.room + GAP),
-    y: area.y + Math.floor(i / grid.cols) * (grid.height + caption + GAP),
+    side: grid.side,
+    numbered,
+    x: area.x + grid.left + (i % grid.cols) * grid.across,
+    y: area.y + Math.floor(i / grid.cols) * (grid.height + caption + gapOf(grid)),
   }));
   const bottom = Math.max(...squares.map(bottomOf));
   const n = count - shown.length;
   return { squares, more: n ? [{ x: area.x + area.width / 2, y: bottom + 15, n, layer }] : [] };
 }
+
+/** @param {{side: number}} of */
+const gapOf = ({ side }) => (side ? GAP_BESIDE : GAP);
 
 /** @param {Square} square */
 export const bottomOf = ({ y, height, caption }) => y + height + caption;
@@ -153,42 +176,47 @@ const FULL = 1.15;
 /**
  * The columns that make `count` squares largest below a short text: they stay while it grows, until a third of them would be
  * outside the area, or all fit much larger, or with names below them larger. Then those that make them largest here.
- * @param {Area} area @param {number} count @param {number} ratio @param {number} caption
+ * @param {Area} area @param {Of} of
  */
-function gridOf(area, count, ratio, caption) {
-  const { cols } = largest({ ...area, height: MOST }, count, 1, caption);
-  const grid = gridWith(cols, area, count, ratio, caption, READABLE);
-  const all = Math.ceil(count / cols) * (grid.height + caption + GAP) - GAP;
-  const other = largest(area, count, ratio, caption);
+function gridOf(area, of) {
+  const { count, caption } = of;
+  const { cols } = largest({ ...area, height: MOST }, { ...of, ratio: 1 });
+  const grid = gridWith(cols, area, of, READABLE);
+  const all = Math.ceil(count / cols) * (grid.height + caption + gapOf(of)) - gapOf(of);
+  const other = largest(area, of);
   if (caption && other.width > 1.2 * grid.width) return other;
   if (grid.width >= READABLE && all <= area.height) return grid;
   return grid.width < READABLE || all > 1.5 * area.height || other.width > 1.5 * grid.width ? other : grid;
 }
 
-/** @param {Area} area @param {number} count @param {number} ratio @param {number} caption */
-function largest(area, count, ratio, caption) {
-  const grids = Array.from({ length: count }, (_, i) => gridWith(i + 1, area, count, ratio, caption));
+/** @param {Area} area @param {Of} of */
+function largest(area, of) {
+  const grids = Array.from({ length: of.count }, (_, i) => gridWith(i + 1, area, of));
   return grids.reduce((best, grid) => (grid.score > best.score ? grid : best));
 }
 
-/** @param {number} cols @param {Area} area @param {number} count @param {number} ratio @param {number} caption @param {number} [least]  they are as wide where the area is too low */
-function gridWith(cols, { width, height }, count, ratio, caption, least = 4) {
+/** Squares with something to their right fill their column from its left edge; others stand in its middle. @param {number} cols @param {Area} area @param {Of} of @param {number} [least]  they are as wide where the area is too low */
+function gridWith(cols, { width, height }, of, least = 4) {
+  const { count, ratio, caption, side } = of;
+  const gap = gapOf(of);
   const rows = Math.ceil(count / cols);
-  const across = (width - (cols - 1) * GAP) / cols;
-  const down = Math.max(least, ((height - (rows - 1) * GAP) / rows - caption) / ratio);
+  const across = (width - (cols - 1) * gap) / cols - side;
+  const down = Math.max(least, ((height - (rows - 1) * gap) / rows - caption) / ratio);
   const wide = Math.max(4, Math.floor(Math.min(caption ? LARGEST_OPEN : LARGEST, across, down)));
   const room = Math.max(wide, Math.min(Math.floor(across), caption * WIDE));
   const fits = room < caption * LEAST_WIDE ? 0.1 : 1; // what stands below a square wants its room
   const score = (count % cols ? wide : wide * FULL) * fits;
-  return { cols, room, width: wide, height: Math.floor(wide * ratio), score };
+  const left = side ? 0 : (width - cols * (room + gap) + gap) / 2;
+  const pitch = side ? (width + gap) / cols : room + gap;
+  return { cols, room, side, left, across: pitch, width: wide, height: Math.floor(wide * ratio), score };
 }
 
-/** As little flatter than they are as makes them wide enough, or as wide as their column lets them be. @param {Area} area @param {number} count @param {number} ratio @param {number} caption */
-function flatGridOf(area, count, ratio, caption) {
-  const least = Math.max(1 / OBLONG, ratio * FLATTEST);
-  const flattest = gridOf(area, count, Math.min(ratio, least), caption);
-  for (let flat = ratio; flat > least; flat -= 0.05) {
-    const grid = gridOf(area, count, flat, caption);
+/** As little flatter than they are as makes them wide enough, or as wide as their column lets them be. @param {Area} area @param {Of} of */
+function flatGridOf(area, of) {
+  const least = Math.max(1 / OBLONG, of.ratio * FLATTEST);
+  const flattest = gridOf(area, { ...of, ratio: Math.min(of.ratio, least) });
+  for (let flat = of.ratio; flat > least; flat -= 0.05) {
+    const grid = gridOf(area, { ...of, ratio: flat });
     if (grid.width >= Math.min(COMFORTABLE, flattest.width)) return grid;
   }
   return flattest;
@@ -196,7 +224,9 @@ function flatGridOf(area, count, ratio, caption) {
 
 /** The square at a point. @param {Square[]} squares @param {number} x @param {number} y */
 export const squareAt = (squares, x, y) =>
-  squares.find((one) => x >= one.x && x <= one.x + one.width && y >= one.y && y <= bottomOf(one)) ?? null;
+  squares.find(
+    (one) => x >= one.x && x <= one.x + one.width + (one.numbered ? one.side : 0) && y >= one.y && y <= bottomOf(one),
+  ) ?? null;
 
 /** The space below the last head. */
 const BELOW = 8;
@@ -224,7 +254,7 @@ const isWhole = ({ squares, more }) => !more.length && squares.every(({ width })
 const isReadable = ({ squares }) => squares.every(({ width }) => width >= READABLE);
 
 /** @param {{x0: number, x1: number}} column @param {number} y @param {number} height @returns {Area} */
-const areaIn = ({ x0, x1 }, y, height) => ({ x: x0 + 10, y, width: x1 - x0 - 20, height });
+const areaIn = ({ x0, x1 }, y, height) => ({ x: x0 + 8, y, width: x1 - x0 - 12, height });
 
 /**
  * The height of an open layer's heads in a picture: they have its whole width, so that the rows have what they leave.
@@ -232,7 +262,7 @@ const areaIn = ({ x0, x1 }, y, height) => ({ x: x0 + 10, y, width: x1 - x0 - 20,
  */
 export function heightOfOpen(width, most, { count, ratio }, type) {
   const caption = Math.round(CAPTION * type);
-  const { cols, height } = gridOf(areaIn({ x0: 0, x1: width }, 0, most), count, ratio, caption);
+  const { cols, height } = gridOf(areaIn({ x0: 0, x1: width }, 0, most), { count, ratio, caption, side: 0 });
   return Math.min(most, Math.ceil(count / cols) * (height + caption + GAP) + BELOW);
 }
 
@@ -256,8 +286,10 @@ export function allSquaresOf(bands, frame, top) {
       const { x0 } = (band === bands[0] ? bands[bands.length - 1] : band).columns[0]; // nothing is to the left of the answering stack's
       const wide = { x0, x1: band.columns[band.columns.length - 1].x1 };
       if (open) return [squaresOf(areaIn(wide, y, height), { ...head, layer, order: order(layer), caption })];
+      const digits = String(band.columns.length - 1).length + String(head.count - 1).length;
+      const number = Math.round((DIGIT * digits + BETWEEN_DIGITS) * type);
       return band.columns.map((column, layer) =>
-        squaresOf(areaIn(column, y, height), { ...head, layer, order: order(layer) }),
+        squaresOf(areaIn(column, y, height), { ...head, layer, order: order(layer), number }),
       );
     };
     const fitting = within(height);

@@ -171,7 +171,7 @@ export function riverLayout(rolled, row, frame) {
 }
 
 /** The height of the line that says how to read a square; and of the one that opens the table. */
-const [SAID, TABLE] = [16, 20];
+const [SAID, TABLE] = [13, 20];
 
 /** The places of the words about the squares. @param {Band[]} bands @param {Square[]} squares @param {boolean} above @param {Frame} frame @returns {Pick<Scene, "said"|"table">} */
 function wordsOf(bands, squares, above, { type, fold = 0 }) {
