@@ -148,9 +148,9 @@ function buildPath(masks, tools) {
   const menu = h("div", { class: "tools" }, button, panel);
   const unfold = h("button", {
     ...{ class: "btn unfold", type: "button", "aria-expanded": "false", dataset: { testid: "path-more" } },
-    ...{ "aria-label": t("path.more"), title: t("path.more") },
+    ...{ "aria-label": t("path.more_about"), title: t("path.more_about") },
   });
-  unfold.append("⋯");
+  unfold.append(t("path.more"));
   const element = h("div", { class: "path" }, trail, inside, unfold, h("span", { class: "grow" }), masks, menu);
   return { element, trail, crumbs, inside, unfold, menu, button, panel, items };
 }

@@ -112,6 +112,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
   const list = listOf(actions, modelOf); // on a phone, in place of the tabs
   inside.before(list.element);
   const arrive = arriving(frame);
+  const uncover = uncovering(frame);
   /** An edge that fades says that there are more tabs. */
   const fade = () => {
     inside.classList.toggle("cut", inside.scrollWidth - inside.scrollLeft > inside.clientWidth + 1);
@@ -188,6 +189,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
     if (shown && now !== shown) requestAnimationFrame(fit); // with the layout of the frame; the first is observed
     shown = now;
     arrive(state);
+    uncover();
   };
 }
 
@@ -224,15 +226,11 @@ const PARTS = /** @type {const} */ (["view", "attention", "layer", "head", "star
  * sight; who comes back to the whole model sees the top of the page.
  * @param {Context["frame"]} frame @returns {Follow}
  */
-function arriving({ root, header, sentence, dock, heads, opened }) {
+function arriving(frame) {
+  const { root, heads, opened } = frame;
   const phone = matchMedia("(max-width: 760px)");
   let was = /** @type {State|null} */ (null);
-  /** What goes out of sight before the sentence does. Of a picture that is read, nothing. */
-  const above = () => {
-    if (getComputedStyle(sentence.element).position !== "sticky") return 0;
-    const { element } = header;
-    return slidesOf(dock) + (getComputedStyle(element).position === "sticky" ? 0 : element.offsetHeight);
-  };
+  const above = () => aboveOf(frame);
   return (state) => {
     const before = was;
     was = state;
@@ -245,6 +243,38 @@ function arriving({ root, header, sentence, dock, heads, opened }) {
     const top = below ? opened.getBoundingClientRect().top + scrollY - coveredOf(opened) : above();
     if (isModel(state) && scrollY > above()) scrollTo({ top: 0, behavior: "instant" });
     else if (!isModel(state) && (isModel(before) || scrollY > top)) scrollTo({ top, behavior: "instant" });
+  };
+}
+
+/** What goes out of sight before the sentence does. Of a picture that is read, nothing. @param {Context["frame"]} frame */
+function aboveOf({ header: { element }, sentence, dock }) {
+  if (getComputedStyle(sentence.element).position !== "sticky") return 0;
+  return slidesOf(dock) + (getComputedStyle(element).position === "sticky" ? 0 : element.offsetHeight);
+}
+
+/**
+ * On a phone the edits come up from the foot of the screen, over the row that was just changed: it scrolls above them, as far as what is
+ * said of it stays in sight.
+ * @param {Context["frame"]} frame
+ */
+function uncovering(frame) {
+  const { root, path, say, opened } = frame;
+  let observed = /** @type {HTMLElement|null} */ (null);
+  const uncover = () => {
+    const row = opened.querySelector(".row-keys:not([hidden])");
+    if (!row || getComputedStyle(/** @type {HTMLElement} */ (observed)).position !== "fixed") return;
+    const of = (/** @type {Element|null} */ part) => part?.getBoundingClientRect() ?? new DOMRect();
+    const room = of(say).top - Number.parseFloat(getComputedStyle(root).getPropertyValue("--dock-end"));
+    const over = of(observed).height > 0 ? of(row).bottom - of(observed).top : 0;
+    // No candidate is left half under the text.
+    const least = Math.max(over, aboveOf(frame) - scrollY);
+    if (over > 0 && room > 0) scrollBy({ top: Math.min(least, room), behavior: "instant" });
+  };
+  const observer = new ResizeObserver(uncover);
+  return () => {
+    if (observed) return;
+    observed = path.element.querySelector(".edits");
+    if (observed) observer.observe(observed);
   };
 }
 

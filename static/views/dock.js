@@ -88,15 +88,24 @@ function drawerButton(id, actions) {
     {
       class: "btn opens",
       type: "button",
-      "aria-label": t(`dock.${id}`),
       dataset: { testid: `dock-${id}` },
       on: { click },
     },
     h("span", { class: "word" }, t(`dock.${id}`)),
-    h("span", { class: "sign-text", "aria-hidden": true }, t(`dock.${id}_short`)),
+    h("span", { class: "sign-text" }, drawerSign(id)),
   );
   return { node, draw: (/** @type {State} */ { drawer }) => update(node, { "aria-pressed": drawer === id }) };
 }
+
+/** What forks; a table that has grown by a column. @param {string} id */
+const drawerSign = (id) =>
+  svg(
+    "svg",
+    { viewBox: "0 0 20 20", width: 20, height: 20, class: "sliders", "aria-hidden": true },
+    svg("path", {
+      d: id === "cache" ? "M2 4h16v12H2zM2 10h16M7 4v12M12 4v12" : "M2 10h4c4 0 3-6 7-6h5M6 10h12M6 10c4 0 3 6 7 6h5",
+    }),
+  );
 
 /** A button that says how the next token is chosen; behind it greedy or drawn, a field for what is typed in its place, and the settings of drawing. @param {Actions} actions @param {HTMLElement} typed */
 function createSettings(actions, typed) {
@@ -106,9 +115,10 @@ function createSettings(actions, typed) {
     "button",
     { class: "btn", type: "button", dataset: { testid: "sampling" } },
     word,
+    h("span", { class: "caret", "aria-hidden": true }, " ▾"),
     h("span", { class: "sign-text" }, settingsSign()),
   );
-  keepWidth(word, `${t("dock.is_greedy")} ▾\n${t("dock.sampling")} ▾`);
+  keepWidth(word, `${t("dock.is_greedy")}\n${t("dock.sampling")}`);
   const shows = segment(t("dock.shows"), /** @type {const} */ (["model", "sampled"]), "shows", (name) =>
     t(`candidates.of.${name === "model" ? "next" : name}`),
   );
@@ -123,7 +133,7 @@ function createSettings(actions, typed) {
     /** @param {State} state */
     draw(state) {
       if (state.temperature > 0) warm = state.temperature;
-      setText(word, `${t(state.temperature === 0 ? "dock.is_greedy" : "dock.sampling")} ▾`);
+      setText(word, t(state.temperature === 0 ? "dock.is_greedy" : "dock.sampling"));
       how.show(state.temperature === 0 ? "greedy" : "drawn", (name) =>
         actions.set({ temperature: name === "greedy" ? 0 : warm }),
       );

@@ -291,3 +291,29 @@ def test_a_phones_rows_show_whole_words(open_page: "Callable[..., Page]", width:
     first = next(index for index, (start, _) in enumerate(tokens) if start >= left)
     assert tokens[first][0] == pytest.approx(left + 22, abs=4), "after the ellipsis"
     assert tokens[-1][1] <= right
+
+
+@pytest.mark.parametrize("lang", ["en", pytest.param("ja", marks=pytest.mark.japanese)])
+def test_on_a_phone_every_tool_has_its_word_and_a_change_stays_in_sight(
+    open_page: "Callable[..., Page]", lang: str
+) -> None:
+    """On a small one: whole words in one row; the changed row above the bar that undoes it, with its sentence."""
+    page = open_page(viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto(f"/?lang={lang}&view=attention&layer=5&head=5&river.shown=on#text={STORY}")
+    page.wait_for_selector('body[data-state="ready"]')
+    drawn(page)
+    tools = page.locator(":is(.dock .station, .path) :is(button .word, .unfold, select):visible")
+    words = tools.evaluate_all(
+        """(all) => all.map((one) => [one.textContent.trim() !== '', one.getBoundingClientRect().width,
+          one.scrollWidth - one.clientWidth, one.getBoundingClientRect().right])"""
+    )
+    assert len(words) == 8  # Back, Write, Keep writing, Sampling, Tree, KV cache; a place in the head, More
+    assert all(named and width > 10 and cut <= 0 and right <= 360 for named, width, cut, right in words)
+    page.get_by_test_id("hide-in-head").tap()
+    expect(page.get_by_test_id("edit-undo")).to_be_in_viewport(ratio=1)
+    page.wait_for_function(
+        """() => {
+          const of = (part) => document.querySelector(part).getBoundingClientRect();
+          return of('.opened .sheet').bottom <= of('.edits').top && of('.say').top >= of('.dock').bottom - 1;
+        }"""
+    )

@@ -746,7 +746,8 @@ def test_a_finger_chooses_among_the_keys_of_a_row(
     tools = matrix(page, "weights").locator(".matrix-buttons").bounding_box()
     assert cells
     assert tools
-    assert tools["y"] >= cells["y"] + cells["height"], "nothing is between the steps and the matrix"
+    assert tools["y"] + tools["height"] <= cells["y"], "in the corner between both kinds of names"
+    assert tools["x"] + tools["width"] <= cells["x"]
     card, ways = (page.locator(one).bounding_box() for one in (".arithmetic", "[data-station=attention] .says-row"))
     assert card
     assert ways
