@@ -11,6 +11,7 @@ import { inside } from "./sides.js";
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { State } from "../state/store.js"
+ * @import { TextTree } from "../state/text_tree.js"
  * @import { Token } from "./labels.js"
  * @import { Side } from "./sides.js"
  */
@@ -69,13 +70,30 @@ export function nodeShown(state, model, at) {
   return { ...showingIds(state, model, ids, nPrompt), causal, interventions };
 }
 
-/** The two nodes that are compared, if they are of the shown sentence; null: there are none. @param {State} state */
+/**
+ * The two nodes that are compared, if they are of the shown sentence; null: there are none. Of the longer text it is the node where it is as
+ * long as the other.
+ * @param {Pick<State, "tree"|"model"|"text"|"ids">} state
+ */
 export function comparedNodes({ tree, model, text, ids }) {
   const isHere = (/** @type {number} */ at) => {
     const run = tree.runs[nodeAt(tree, at).run];
     return run.model === model && [text, ids?.join(".")].includes(run.text);
   };
-  return tree.pair.length === 2 && tree.pair.every(isHere) ? tree.pair : null;
+  return tree.pair.length === 2 && tree.pair.every(isHere) ? asLong(tree, tree.pair) : null;
+}
+
+/** Two nodes at the length of the shorter text; as they are, if one begins the other. @param {TextTree} tree @param {number[]} pair */
+function asLong(tree, pair) {
+  const texts = pair.map((at) => textAt(tree, at).ids);
+  const length = Math.min(...texts.map((ids) => ids.length));
+  if (texts[0].slice(0, length).every((id, i) => id === texts[1][i])) return pair;
+  return pair.map((at, i) => {
+    let one = at;
+    for (let more = texts[i].length - length; more > 0; one = nodeAt(tree, one).up)
+      more -= nodeAt(tree, one).ids.length;
+    return one;
+  });
 }
 
 /**

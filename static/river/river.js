@@ -150,6 +150,7 @@ function createRiver(parts) {
     const button = /** @type {HTMLElement} */ (target).closest("button");
     if (!now || !button) return;
     if (button.dataset.focus === "compare-texts") return writerOf(now.actions).session.compareFork();
+    if (button.dataset.focus === "other-text") return writerOf(now.actions).session.goToOther();
     const { hides, puts, off } = button.dataset;
     const { trace, state, actions } = now;
     parts.board.canvas.focus({ preventScroll: true }); // the button goes

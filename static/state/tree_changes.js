@@ -1,6 +1,6 @@
 /** Changes of a tree of texts by hand, which can be undone: branches are pruned, named, folded, chosen, and grown elsewhere than shown. */
 
-import { allFrom, bounded, changedNode, extended, nodeAt, wayTo } from "./text_tree.js";
+import { allFrom, bounded, changedNode, extended, kidsOf, nodeAt, wayTo } from "./text_tree.js";
 
 /** @import { Change, TextNode, TextTree, Told, WritingRun } from "./text_tree.js" */
 
@@ -35,6 +35,17 @@ export const pairOf = (tree, at) => tree.pair.filter((one) => wayTo(tree, one)[0
 export function picked(tree, at) {
   const pair = pairOf(tree, at);
   return { ...tree, pair: pair.includes(at) ? pair.filter((one) => one !== at) : [...pair.slice(0, 1), at] };
+}
+
+/** The same, but what was chosen at the end of a text is at its end again, where that was written on. @param {TextTree} before @param {TextTree} tree @returns {TextTree} */
+export function withPairAtEnds(before, tree) {
+  const ends = before.pair.filter((at) => kidsOf(before)[at]?.length === 0);
+  const pair = tree.pair.map((at) => {
+    let end = at;
+    for (let kids = kidsOf(tree)[end]; ends.includes(at) && kids.length === 1; kids = kidsOf(tree)[end]) [end] = kids;
+    return end;
+  });
+  return pair.every((at, i) => at === tree.pair[i]) ? tree : { ...tree, pair };
 }
 
 /**

@@ -165,9 +165,8 @@ function createCandidates(actions, session) {
   const head = h("span", { class: "after" }, after, of);
   let drawn = "";
   const list = chips.map(({ button }) => button);
-  const why = h("span");
   const attrs = { class: "not-drawn", hidden: true, dataset: { testid: "not-drawn" } };
-  const border = h("span", attrs, h("span", null, t("candidates.not_drawn")), " ", why);
+  const border = h("span", { ...attrs, role: "separator" });
   const node = h("div", { class: "candidates", role: "group" }, head, list);
   restingAfterClick(node);
   /** What does not fit is in a second line, out of sight: not to be reached. */
@@ -208,7 +207,7 @@ function createCandidates(actions, session) {
       const cut = found.findIndex((one) => one.cut !== null);
       border.hidden = cut < 0 || cut >= SHOWN;
       if (!border.hidden) {
-        setText(why, found[cut].cut ?? "");
+        update(border, { title: found[cut].cut });
         if (border.nextElementSibling !== list[cut]) list[cut].before(border);
       }
       fit();
@@ -273,10 +272,16 @@ const CANDIDATES = {
 /** @param {Candidate} candidate */
 const isDrawn = ({ cut }) => cut === null;
 
-/** What excludes a token. @param {{cut?: string|null}} candidate @param {State} state */
-function filterOf({ cut }, { temperature }) {
-  if (temperature === 0) return t("dock.greedy");
-  return cut ? t(`candidates.filter.${cut}`).trim() : t("candidates.settings");
+/** What leaves out the unlikely: its name in an answer, and in the state. @type {Record<string, "topK"|"topP"|"minP">} */
+const FILTERS = { top_k: "topK", top_p: "topP", min_p: "minP" };
+
+/** Why a token is not drawn: "too unlikely to be drawn (top-p 0.95)". @param {{cut?: string|null}} candidate @param {State} state */
+function filterOf({ cut }, state) {
+  if (state.temperature === 0) return t("candidates.cut.greedy");
+  if (cut === "banned") return t("candidates.cut.banned");
+  const setting = FILTERS[cut ?? ""];
+  const filter = setting ? `${t(`generation.${setting}`)} ${state[setting]}` : t("candidates.settings");
+  return t("candidates.cut.unlikely", { filter });
 }
 
 /** @param {{after: number}} candidate @param {State} state */
@@ -290,7 +295,7 @@ function candidateOf(token, words, kind, more) {
   const said = t(words, {
     token: tokenName(token),
     share: percent(more.cut === null ? more.share : token.before, 1),
-    filter: token.cut ? t(`candidates.filter.${token.cut}`) : t("candidates.settings"),
+    why: more.cut ?? "",
   });
   return { text: offeredText(token), id: token.id, words: kind ? `${said} · ${kind}` : said, ...more };
 }
@@ -324,7 +329,7 @@ function show(chip, candidate, falls) {
   replaceChanged(share, briefPercent(candidate.share));
   bar.style.width = `${candidate.share * 100}%`;
   button.classList.toggle("cut", cut !== null);
-  button.classList.toggle("most", most && cut === null);
+  button.classList.toggle("most", most && falls === null);
   button.classList.toggle("falls", id === falls);
   const said = id === falls ? `${words} · ${t("candidates.falls")}` : words;
   update(button, { title: said, "aria-label": words, "aria-disabled": take ? null : "true", dataset: { id } });

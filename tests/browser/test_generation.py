@@ -194,8 +194,11 @@ def test_settings_change_the_bars_and_the_address(page: "Page", text: str) -> No
 
     assert [row["before"] for row in before] == [row["before"] for row in after]
     assert sum(row["after"] for row in after) == pytest.approx(1)
-    expect(page.get_by_test_id("likely").nth(3)).to_have_attribute("title", re.compile(r"Excluded by top-k\.$"))
-    expect(page.get_by_test_id("not-drawn")).to_have_text("not drawn: top-k")
+    why = "too unlikely to be drawn (top-k 3)"
+    expect(page.get_by_test_id("not-drawn")).to_have_attribute("title", why)
+    expect(page.get_by_test_id("likely").nth(3)).to_have_attribute(
+        "title", re.compile(rf"^Take .*, although sampling excludes it: {re.escape(why)}$")
+    )
     assert page.get_by_test_id("not-drawn").evaluate(
         "node => node.nextElementSibling.matches('.cut') && !node.previousElementSibling.matches('.cut')"
     )
@@ -293,7 +296,7 @@ def the_cache_of(page: "Page", checkpoint: "Checkpoint", step: "Step") -> None:
     assert shown[:2] == [f"{step.cache_bytes / 1024:.0f}\u202fKiB", "0"]
     assert shown[2:4] == [f"{count / 1e6:.1f}\u202fM" for count in counts]
     # Each Step is a request for one token: the process had read all before it.
-    expect(page.get_by_test_id("cache-server")).to_contain_text(f"{n - 1} tokens read before, 1 computed")
+    expect(page.get_by_test_id("cache-server")).to_contain_text(f"{n - 1} reused, 1 computed")
     # The picture: keys and values of every layer, and beside what was kept the new token's column, with its name.
     pictures = page.locator(".cache-picture")
     layers = checkpoint.config.n_layer
@@ -338,20 +341,18 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
         # The dock shows where the next number will fall: in the share of its token, which is as wide as it is likely.
         u = uniform(7, index + 1)
         then = draw(step.next, u)
-        if step.next.n_kept == 1:  # nothing is left to chance
-            expect(page.get_by_test_id("dock-draw")).to_be_hidden()
-        else:
-            expect(page.get_by_test_id("dock-draw-said")).to_have_text(
-                re.compile(rf"next draw {u:.2f} → .*{re.escape(checkpoint.tokenizer.decode([then]).strip())}")
-            )
-            left, width = page.locator('.draw[data-u="stands"] .share.hit').evaluate(SHARE)
-            assert left <= 100 * u < left + width
-            assert width == pytest.approx(100 * float(step.next.after[then]), abs=1e-3)
+        expect(page.get_by_test_id("dock-draw-said")).to_have_text(
+            re.compile(rf"next draw {u:.2f} → .*{re.escape(checkpoint.tokenizer.decode([then]).strip())}")
+        )
+        left, width = page.locator('.draw[data-u="stands"] .share.hit').evaluate(SHARE)
+        assert left <= 100 * u < left + width
+        assert width == pytest.approx(100 * float(step.next.after[then]), abs=1e-3)
+        expect(page.locator(".likely.falls")).to_have_attribute("data-id", str(then))
         expect(page.get_by_test_id("next-where")).to_contain_text(f": token {index + 1}")
         for row in candidates(page):
             assert row["before"] == pytest.approx(float(step.next.before[row["id"]]), abs=1e-5)
-    expect(page.get_by_test_id("gen-count")).to_have_text("2 written. “Keep writing” stops after 12.")
-    page.get_by_test_id("dock-cache").click()
+    expect(page.get_by_test_id("gen-count")).to_have_text("2 of 12 written")
+    page.get_by_test_id("sheet-cache").click()  # from sheet to sheet
     expect(page.get_by_test_id("gen-drawn")).to_be_hidden()
     the_cache_of(page, checkpoint, steps[2])
     n = len(steps[2].ids)
@@ -730,7 +731,7 @@ def test_a_candidate_inside_the_prompt_ends_it_there(page: "Page", text: str, pr
     page.locator(f'.panel.next [data-testid=candidate][data-id="{other}"]').click()
     settled(page, 5)
     assert ids_of(page) == [*prompt[:4], other]
-    expect(page.get_by_test_id("gen-count")).to_have_text("1 written. “Keep writing” stops after 12.")
+    expect(page.get_by_test_id("gen-count")).to_have_text("1 of 12 written")
     node(page, prompt).click()
     settled(page, len(prompt))
     assert ids_of(page) == prompt
@@ -756,10 +757,12 @@ def test_another_seed_leaves_a_branch(page: "Page", text: str, checkpoint: "Chec
     assert ids_of(page) == first
 
 
-def test_ten_ways_on_are_the_models_own(page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]) -> None:
+def test_ten_continuations_are_the_models_own(
+    page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
+) -> None:
     show(page, text)
-    page.get_by_test_id("tree-ways").click()
-    expect(page.get_by_test_id("ways-said")).to_contain_text("Ten ways on")
+    page.locator(".tree-bare").get_by_test_id("tree-ways").click()  # in the empty tree
+    expect(page.get_by_test_id("ways-said")).to_contain_text(re.compile(r"\d+ (different )?texts"))
     ways = {tuple(model_steps(checkpoint, prompt, 8, seed=SEED + 1 + i)[-1].ids) for i in range(10)}
     for ids in ways:
         expect(node(page, list(ids))).to_have_count(1)
@@ -774,36 +777,52 @@ def test_the_sentence_offers_to_compare_with_the_text_that_was_left(page: "Page"
     says = page.get_by_test_id("river-says")
     step = page.get_by_test_id("gen-step")
     expect(page.get_by_test_id("cut-looks")).to_be_visible()  # while the sentence is read, Step does nothing
-    step.click()
-    expect(says).to_contain_text("The model wrote")
+    tokens = page.get_by_test_id("token")
+    n = tokens.count()
+    for i in (1, 2):
+        step.click()
+        expect(tokens).to_have_count(n + i)
+        expect(says).to_contain_text(tokens.nth(-1).inner_text())
     expect(page.get_by_test_id("compare-texts")).to_have_count(0)
+    left = tokens.nth(-1).inner_text()
     page.get_by_test_id("gen-back").click()
-    expect(page.get_by_test_id("cut-looks")).to_be_visible()  # all is measured
-    page.get_by_test_id("likely").nth(1).click()
+    expect(tokens).to_have_count(n + 1)
+    expect(says).to_contain_text("Next: ")  # all is read
+    expect(page.get_by_test_id("other-text")).to_have_count(0)  # Write writes it again
+    page.locator(".likely:not(.falls)").nth(1).click()  # neither the likeliest nor the drawn
     expect(says).to_contain_text(re.compile(r"^You took \S+ \(.*\) instead of \S+ \("))
     expect(says).to_contain_text("The other text is kept: Compare both")
-    n = page.get_by_test_id("token").count()
     step.click()  # the reader writes on before comparing
-    expect(page.get_by_test_id("token")).to_have_count(n + 1)
+    expect(tokens).to_have_count(n + 3)
     expect(says).to_contain_text("The model wrote")
     expect(says).not_to_contain_text("is kept")
     page.get_by_test_id("compare-texts").click()
     expect(page.get_by_test_id("pair-kl")).to_be_visible()
+    for i in (2, 1):
+        page.get_by_test_id("gen-back").click()
+        expect(tokens).to_have_count(n + i)
+    page.get_by_test_id("other-text").click()
+    expect(tokens).to_have_count(n + 2)
+    expect(tokens.nth(-1)).to_contain_text(left)
 
 
 def test_two_texts_are_compared_with_the_models_own_numbers(
     page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
 ) -> None:
     n = len(prompt)
-    show(page, text)
-    press(page, "step", n + 1)
-    first = ids_of(page)
-    press(page, "back", n)
+    show(page, text, view="attention")
+    for i in (1, 2, 3):
+        press(page, "step", n + i)
+    longer = ids_of(page)
+    first = longer[: n + 1]
+    node(page, longer[:n]).click()
+    settled(page, n)
     bars_of(page).nth(4).click()
     settled(page, n + 1)
     second = ids_of(page)
     page.get_by_test_id("tree-pick").click()  # with the text that it forked from
     expect(page.get_by_test_id("pair-kl")).to_be_visible()
+    expect(page.get_by_test_id("pair-next").locator("xpath=..")).to_contain_text("Next token, 1 after the split")
     names = ["logits", f"layers.{LAYER}.attn.pattern"]
     runs = [trace(checkpoint, ids, names).tensors for ids in (first, second)]
     logits = np.stack([run["logits"][-1].double().numpy() for run in runs])
@@ -826,6 +845,7 @@ def test_two_texts_are_compared_with_the_models_own_numbers(
     looks = page.get_by_test_id("pair-looks").locator(".pair-row").first
     most = max(run[names[1]][HEAD, -1].max() for run in runs)
     assert max(float(looks.get_attribute(f"data-{one}") or 0) for one in "ab") == pytest.approx(float(most), abs=1e-5)
+    written = written_as_long(page, second, n + 3)
     page.get_by_test_id("pair-clear").click()
     expect(page.get_by_test_id("next-where")).to_be_visible()
     ends(page).first.click()
@@ -841,9 +861,23 @@ def test_two_texts_are_compared_with_the_models_own_numbers(
     settled(page, n)
     expect(ends(page)).to_have_count(0)
     page.get_by_test_id("tree-file").set_input_files(saving.value.path())
-    settled(page, n + 1)
+    settled(page, n + 3)
     expect(ends(page)).to_have_count(2)
-    assert ids_of(page) == second
+    assert ids_of(page) == written
+
+
+def written_as_long(page: "Page", text: list[int], n_tokens: int) -> list[int]:
+    """The shorter of two compared texts at the other one's length; then the page is back at `text`."""
+    page.get_by_test_id("pair-level").click()
+    settled(page, n_tokens)
+    expect(page.get_by_test_id("pair-level")).to_have_count(0)
+    written = ids_of(page)
+    assert written[: len(text)] == text
+    expect(ends(page)).to_have_text(["A", "B"])
+    for length in range(n_tokens - 1, len(text) - 1, -1):
+        press(page, "back", length)
+    expect(page.get_by_test_id("pair-kl")).to_be_visible()
+    return written
 
 
 def test_a_reload_goes_on_from_the_text_and_the_tree(page: "Page", text: str, prompt: list[int]) -> None:

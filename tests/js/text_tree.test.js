@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { comparedNodes } from "../../static/model/written.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { treeIn } from "../../static/state/page_fields.js";
 import { DEFAULTS } from "../../static/state/store.js";
@@ -19,7 +20,7 @@ import {
   visited,
   wayTo,
 } from "../../static/state/text_tree.js";
-import { grownBy, pairOf, picked, pruned, renamed, undone } from "../../static/state/tree_changes.js";
+import { grownBy, pairOf, picked, pruned, renamed, undone, withPairAtEnds } from "../../static/state/tree_changes.js";
 
 /** @import { Told, TextTree } from "../../static/state/text_tree.js" */
 
@@ -181,6 +182,28 @@ test("two nodes are chosen; a third takes the place of the second, and what is p
   assert.deepEqual(chosen.pair, [1, 3]);
   assert.deepEqual(picked(chosen, 1).pair, [3]);
   assert.deepEqual(pruned(chosen, 3).pair, [1]);
+});
+
+test("of two texts, the longer one is compared where it is as long as the other", () => {
+  const at = (/** @type {number[]} */ ...ids) => find(TWO, PLAIN, [...PROMPT, ...ids]);
+  const compared = (/** @type {number[]} */ ...pair) =>
+    comparedNodes({ ...DEFAULTS, model: PLAIN.model, text: PLAIN.text, tree: { ...TWO, pair } });
+  assert.deepEqual(compared(at(1, 2, 3), at(1, 4)), [at(1, 2), at(1, 4)]);
+  assert.deepEqual(compared(at(1, 4), at(1, 2, 3)), [at(1, 4), at(1, 2)]);
+  assert.deepEqual(compared(at(1, 2, 3), at(1)), [at(1, 2, 3), at(1)]); // one begins the other
+});
+
+test("what was chosen at the end of a text is at its end when that is written on, and nothing else moves", () => {
+  const pair = [find(TWO, PLAIN, [...PROMPT, 1, 2]), find(TWO, PLAIN, [...PROMPT, 1, 4])];
+  const before = { ...TWO, pair };
+  const after = withPairAtEnds(before, written(before, PLAIN, [1, 4, 5, 6]));
+  assert.deepEqual(
+    after.pair.map((at) => textAt(after, at).ids.slice(PROMPT.length)),
+    [
+      [1, 2],
+      [1, 4, 5, 6],
+    ],
+  );
 });
 
 test("a text that was chosen in another sentence is not the first of two here", () => {

@@ -11,6 +11,7 @@ import {
   forkOf,
   neighbour,
   offersPair,
+  otherEnd,
   placedFrom,
 } from "../../static/views/generation/tree_layout.js";
 
@@ -124,6 +125,13 @@ test("the other text is the oldest that left the way where it forked last", () =
   assert.deepEqual(fork(6), [5, 7]);
   assert.equal(fork(0), null);
   assert.equal(forkOf(treeOf({ ids: [1, 2] }), 2), null);
+});
+
+test("after Back, the other text is the longest that was left from there", () => {
+  const at = (/** @type {number} */ id) => TREE.nodes.findIndex((node) => node?.ids[0] === id);
+  const other = (/** @type {number} */ id) => TREE.nodes[otherEnd(TREE, at(id)) ?? -1]?.ids[0];
+  assert.deepEqual([0, 1, 2].map(other), [3, 3, 3]);
+  assert.deepEqual([7, 4, 5].map(other), [undefined, undefined, undefined]); // only the shown text, or an own one, goes on
 });
 
 test("a text alone is not offered to be compared; with A chosen, another text is", () => {

@@ -203,13 +203,13 @@ function embeddingWords({ token, from, id, type, positions, position, scale }) {
 
 /**
  * @typedef {{u: number|null, typed?: boolean, taken?: boolean, before: number, from: Prediction|null, settings: {temperature?: number}}} Draw
- * @typedef {{step: Draw|null, newest: boolean, kept: boolean, forked: boolean, playing: boolean, blocked: boolean}} Written  `step`: if this
- *   page drew it or the reader took it; `newest`: nothing was chosen, opened or changed since; `kept`: with it the text left another one, which is kept; `forked`:
- *   it did so here or earlier
+ * @typedef {{step: Draw|null, newest: boolean, kept: boolean, forked: boolean, other?: {first: any, n: number}|null, playing: boolean, blocked: boolean}} Written
+ *   `step`: if this page drew it or the reader took it; `newest`: nothing was chosen, opened or changed since; `kept`: with it the text left another one, which is
+ *   kept; `forked`: it did so here or earlier; `other`: another text goes on from here
  */
 
 /** How the last token came, what comes next, and the button that shows the text beside another. @param {Facts} facts @param {Written & {step: Draw}} written @returns {Words} */
-export function writtenWords({ names, row, written, answers, comes }, { step, kept, forked, playing, blocked }) {
+export function writtenWords({ names, row, written, answers, comes }, { step, kept, forked, other, playing, blocked }) {
   const name = names[0][row];
   const likelier = likelierOf(step);
   const drawn = likelier ? "step_unlikely" : "step";
@@ -223,6 +223,7 @@ export function writtenWords({ names, row, written, answers, comes }, { step, ke
   });
   words.push(...nextWords(answers[0], comes ?? null, likelier !== null && !step.taken));
   if (blocked || playing) return words;
+  if (other) return [...words, " ", otherButton(other)];
   return [...words, ...(kept ? keptWords() : forked ? [" ", compareButton()] : [])];
 }
 
@@ -269,6 +270,12 @@ function compareButton() {
   return h("button", attrs, t("say.compare_texts"));
 }
 
+/** Goes to the text that was left after this one. @param {{first: any, n: number}} other */
+function otherButton({ first, n }) {
+  const attrs = { class: "link", type: "button", dataset: { testid: "other-text", focus: "other-text" } };
+  return h("button", attrs, phrase("say.other_text", { token: h("b", null, tokenName(first)), n }));
+}
+
 /** What the model gave more than the token that was drawn; null: nothing, as far as it reads differently, or nothing was drawn. @param {Draw} step */
 function likelierOf({ before, from, settings }) {
   if (settings.temperature === 0) return null; // a penalty or a ban may have passed over the likeliest
@@ -309,6 +316,7 @@ export function writtenOf({ trace: { written }, actions }, row) {
     newest: session.isNewest(),
     kept,
     forked,
+    other: actions.get().lesson === null ? session.other() : null,
     playing: player.doing === "play",
     blocked: session.blocked() !== null,
   };

@@ -3,6 +3,7 @@
 import { tokenName } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
 import { upTo } from "../../model/written.js";
+import { segment } from "../../ui/controls.js";
 import { h, keepWidth, replace, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -55,6 +56,15 @@ function aboutStep(session) {
   const [from, now] = [session.from(), session.path()];
   if (!from || !now || from.ids.length === now.ids.length) return null;
   return t("generation.step_from", { token: tokenName(session.word(from.ids[from.ids.length - 1])) });
+}
+
+/** In the head of a sheet: from the tree to the cache and back. @param {"generation"|"cache"} here @param {Actions} actions */
+export function createSheetTabs(here, actions) {
+  const names = /** @type {const} */ (["generation", "cache"]);
+  const tabs = segment(t("generation.title"), names, "sheet", (name) => t(`dock.${name}`));
+  tabs.box.classList.add("sheet-tabs");
+  tabs.show(here, (drawer) => actions.set({ drawer }));
+  return tabs.box;
 }
 
 /** Back to the prompt. @param {Session} session @param {Player} player */

@@ -21,6 +21,7 @@ import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { byteSize, millions, number, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { CACHE_OF, cacheState } from "../view_states.js";
+import { createSheetTabs } from "./buttons.js";
 import { createCosts } from "./cache_costs.js";
 import { columnNames, drawLayers, kvHeadOf } from "./cache_picture.js";
 import { writerOf } from "./player.js";
@@ -75,7 +76,7 @@ function createPanel(root, actions) {
     parts.pictures.hidden ||= inAll; // the lines over the steps take their place
     parts.toggle.set(on, t("cache.switch_about"), "");
     parts.of.show(of, (chosen) => actions.set(cacheState.patch({ of: chosen })));
-    parts.costs.node.hidden = !inAll;
+    for (const node of [parts.costs.node, parts.costs.choice]) node.hidden = !inAll;
     if (inAll) parts.costs.draw({ model, source: lengths.source, ids: path.ids, steps: stepsOf(session, path) }, state);
     parts.bars.hidden = !cache || inAll;
     const measured = cache !== undefined && cache === step?.cache && !inAll;
@@ -108,9 +109,10 @@ function elementsOf(root, actions, onChange) {
   const of = segment(t("cache.of"), CACHE_OF, "cache-of", (name) => t(`cache.of.${name}`));
   toggle.row.title = t("cache.switch_about");
   const choice = h("div", { class: "cache-choice" }, of.box, toggle.row);
-  const side = h("div", { class: "cache-side" }, said, choice, bars, server);
+  const side = h("div", { class: "cache-side" }, said, choice, costs.choice, bars, server);
+  const tabs = createSheetTabs("cache", actions);
   const kept = h("span", { class: "dim" });
-  const title = h("div", { class: "written-head" }, h("h2", null, t("cache.title"), kept));
+  const title = h("div", { class: "written-head" }, tabs, h("h2", null, t("cache.title")), kept);
   replace(root, title, h("div", { class: "cache-parts" }, pictures, costs.node, side));
   return { said, kept, toggle, of, server, bars, layers, states, about, pictures, costs };
 }

@@ -159,15 +159,13 @@ export function createCosts(actions, onChange) {
   const button = h("button", { class: "btn", type: "button", dataset: { testid: "cache-measure" } });
   const said = h("span", { role: "status", dataset: { testid: "cache-difference" } });
   const measured = h("p", { class: "cache-measure" }, button, said);
-  const node = h(
-    "div",
-    { class: "cache-costs" },
-    h("div", { class: "cache-lines" }, shown.box, legend, measured),
-    chart,
-  );
+  const choice = h("div", { class: "cache-lines" }, shown.box, legend, measured);
+  const node = h("div", { class: "cache-costs" }, chart);
   const measuring = createCacheMeasuring(onChange, () => actions.get().drawer === "cache");
   return {
     node,
+    /** What the lines are of, beside them. */
+    choice,
     /** @param {{model: any, source: number, ids: number[], steps: Cache[]}} of @param {State} state */
     draw({ model, source, ids, steps }, state) {
       const { shows, on } = cacheState.of(state);
@@ -201,7 +199,7 @@ export function createCosts(actions, onChange) {
 }
 
 /** The height of the lines; what else stands in a low sheet, which they fill. */
-const [HEIGHT, BESIDE] = [186, 124];
+const [HEIGHT, BESIDE] = [186, 76];
 
 /** @param {Element} place */
 const heightIn = (place) => Math.max(HEIGHT, (lowSheet(place)?.clientHeight ?? 0) - BESIDE);

@@ -114,7 +114,7 @@ function picture({ shape: [, n, d], data }, { role, attention, layer, head, fres
     from > 0 && columns(0, from, false),
     to > from && columns(from, to, true),
     n > to && columns(to, n, false),
-    fresh.from >= n && h("i", { "aria-hidden": true }), // the column that is to come
+    fresh.to > 0 && h("i", { "aria-hidden": true }), // the column that is to come
   ];
   const words = t("cache.picture_of", { role: name, layer, n, most: number(most, 2) });
   const shared = attention.n_kv_head / attention.n_head;

@@ -1,10 +1,10 @@
 /** Generation: the sentence continues token by token, and every step can be inspected, undone or taken another way. */
 
 import { buildFold } from "../../ui/controls.js";
-import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { createBeams } from "./beams.js";
-import { createRestart } from "./buttons.js";
+import { createRestart, createSheetTabs } from "./buttons.js";
 import { createCrossRow, createDrawn } from "./drawn.js";
 import { writerOf } from "./player.js";
 import { createTree } from "./tree.js";
@@ -40,7 +40,8 @@ function createPanel(root, actions) {
   const restart = createRestart(session, player);
   const parts = {
     tree,
-    tools: createTreeTools(session, actions, tree.zooms, { ways: [ways.button, ways.said], restart: restart.node }),
+    tabs: createSheetTabs("generation", actions),
+    tools: createTreeTools(session, actions, tree.zooms, { ways, restart: restart.node }),
     cross: createCrossRow(session, actions),
     drawn: createDrawn(session),
     beams: createBeams(session, actions),
@@ -48,16 +49,17 @@ function createPanel(root, actions) {
     count: h("span", { class: "dim count", dataset: { testid: "gen-count" } }),
     notes: h("p", { class: "note", dataset: { testid: "gen-note" } }),
   };
-  replace(root, layout(parts));
+  replace(root, layout(parts, draw));
 
   function draw() {
     const state = actions.get();
     const path = session.path();
-    if (path) setText(parts.count, countOf(path, player));
+    if (path) sayCount(parts.count, path, player);
     restart.draw();
     ways.draw(state);
-    parts.tools.draw();
     for (const part of [tree, parts.cross, parts.drawn, parts.two, parts.beams]) part.draw(trace, state);
+    parts.tools.draw();
+    tree.offer(ways.button, parts.tools.ways);
     setText(parts.notes, notesOf(session.blocked(), state, trace));
     parts.notes.hidden = parts.notes.textContent === "";
   }
@@ -72,25 +74,31 @@ function createPanel(root, actions) {
 }
 
 /**
- * @typedef {{tree: {node: HTMLElement}, tools: {node: HTMLElement, hint: HTMLElement, more: HTMLElement[]}, cross: {node: HTMLElement},
- *   drawn: {node: HTMLElement, looks: HTMLElement}, two: {node: HTMLElement}, beams: {node: HTMLElement}, count: HTMLElement, notes: HTMLElement}} Layout
+ * @typedef {{tabs: HTMLElement, tree: {node: HTMLElement}, tools: {node: HTMLElement, hints: HTMLElement[], more: HTMLElement[]}, cross: {node: HTMLElement},
+ *   drawn: {how: HTMLElement, node: HTMLElement}, two: {node: HTMLElement}, beams: {node: HTMLElement}, count: HTMLElement, notes: HTMLElement}} Layout
  */
 
-/** @param {Layout} parts */
-function layout({ tree, tools, cross, drawn, two, beams, count, notes }) {
-  const head = h("div", { class: "written-head" }, h("h2", null, t("tree.title")), tools.hint, tools.node);
+/** @param {Layout} parts @param {() => void} onOpen */
+function layout({ tabs, tree, tools, cross, drawn, two, beams, count, notes }, onOpen) {
+  const title = h("h2", null, t("tree.title"));
+  const head = h("div", { class: "written-head" }, tabs, title, tools.hints, tools.node);
   const named = h("span", { title: t("tree.more_about") }, t("tree.more"));
-  const more = buildFold("writing", named, tools.more, two.node, beams.node);
+  const more = buildFold("writing", named, drawn.node, tools.more, two.node, beams.node);
   more.addEventListener("toggle", () => {
     const sheet = more.closest(".drawers");
-    if (more.open && sheet) sheet.scrollTop = sheet.scrollHeight; // what opens is below a low sheet's edge
+    if (!more.open) return;
+    onOpen(); // a bar has the words that fit into it
+    if (sheet) sheet.scrollTop = sheet.scrollHeight; // what opens is below a low sheet's edge
   });
-  return [head, tree.node, notes, cross.node, drawn.node, h("div", { class: "tree-foot" }, more, drawn.looks, count)];
+  return [head, tree.node, notes, cross.node, h("div", { class: "tree-foot" }, more, drawn.how, count)];
 }
 
-/** "4 written. Play stops after 12.". @param {Path} path @param {Player} player */
-const countOf = ({ ids, nPrompt }, player) =>
-  t("generation.count", { done: ids.length - nPrompt, goal: player.goal() });
+/** "4 of 12 written": where Play stops. @param {HTMLElement} root @param {Path} path @param {Player} player */
+function sayCount(root, { ids, nPrompt }, player) {
+  const goal = player.goal();
+  setText(root, t("generation.count", { done: ids.length - nPrompt, goal }));
+  update(root, { title: t("generation.count_about", { goal }) });
+}
 
 /** Why there is no next token, and other remarks. @param {string|null} blocked @param {State} state @param {ModelTrace|null} trace */
 function notesOf(blocked, state, trace) {

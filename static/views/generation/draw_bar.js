@@ -108,8 +108,7 @@ export function createDraw(session) {
     draw(trace, state) {
       const { step, from, u, last } = drawOf(session, trace, state);
       const parts = from ? partsOf(session, from, u) : [];
-      // One word alone is no draw.
-      node.hidden = parts.length < 2 || state.temperature === 0;
+      node.hidden = parts.length === 0 || state.temperature === 0;
       node.title = [t("generation.shares_about"), lastWords(session, last)].filter(Boolean).join("\n");
       if (!from || node.hidden) return;
       const now = `${trace.key} ${u}`;

@@ -24,14 +24,15 @@ import { partsOf, sharesLine, wordsWidth } from "./draw_bar.js";
 
 /** @param {Session} session */
 export function createDrawn(session) {
-  const how = h("p", { class: "how", role: "status", dataset: { testid: "gen-drawn" } });
+  const how = h("p", { class: "drawn-said", role: "status", dataset: { testid: "gen-drawn" } });
   const line = h("div", { class: "shares", "aria-hidden": true, title: t("generation.shares_about") });
   const looks = h("p", { class: "dim looks-said", dataset: { testid: "gen-looks" } });
-  const node = h("div", { class: "drawn" }, how, line);
+  const node = h("div", { class: "drawn" }, line, looks);
 
   return {
+    /** In the line below the tree; the bar and where the token looks are folded away. */
+    how,
     node,
-    looks,
     /** @param {ModelTrace|null} trace @param {State} state */
     draw(trace, state) {
       const path = session.path();
@@ -39,8 +40,8 @@ export function createDrawn(session) {
       const index = session.chosen(path);
       const step = session.known(index);
       const word = namedToken(session.word(path.ids[index]));
-      const [blocked, greedy] = [session.blocked(), step?.settings.temperature === 0];
-      replace(how, howOf({ step, index, word, path, greedy, blocked, from: trace?.targetFrom ?? null }));
+      const greedy = step?.settings.temperature === 0;
+      replace(how, howOf({ step, index, word, path, greedy, from: trace?.targetFrom ?? null }));
       line.hidden = !step?.from || step.u === null;
       const wide = (/** @type {Part} */ part) => wordsWidth(part) < (part.to - part.from) * line.clientWidth;
       if (!line.hidden) replace(line, sharesLine(partsOf(session, step.from, step.u), step.u, wide));
@@ -52,9 +53,9 @@ export function createDrawn(session) {
   };
 }
 
-/** @param {{step: any, index: number, word: HTMLElement, path: Path, greedy: boolean, blocked: string|null, from: ModelTrace["targetFrom"]}} shown */
-function howOf({ step, index, word, path, greedy, blocked, from }) {
-  if (index < path.nPrompt) return blocked ? "" : t("generation.hint");
+/** @param {{step: any, index: number, word: HTMLElement, path: Path, greedy: boolean, from: ModelTrace["targetFrom"]}} shown */
+function howOf({ step, index, word, path, greedy, from }) {
+  if (index < path.nPrompt) return "";
   if (!step && path.given && from) return t(`generation.given_${from}`);
   if (!step) return phrase("generation.by_hand", { token: word });
   if (step.u === null)

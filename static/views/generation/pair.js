@@ -9,12 +9,13 @@ import { namesOf, nameText, textOf, tokenName } from "../../model/labels.js";
 import { sharedLength } from "../../model/selection.js";
 import { comparedNodes, nodeShown } from "../../model/written.js";
 import { patchBetween, runOf } from "../../state/run.js";
-import { nodeAt, partedAt } from "../../state/text_tree.js";
+import { nodeAt, partedAt, textAt } from "../../state/text_tree.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { briefPercent, number, significant } from "../../ui/format.js";
 import { headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken } from "../../ui/token_text.js";
+import { placeOf } from "../places.js";
 import { writerOf } from "./player.js";
 import { editWords } from "./tree_picture.js";
 
@@ -38,31 +39,34 @@ const elementsOf = perRoot((root) => {
   const texts = h("div", { class: "pair-texts" });
   const next = h("div", { class: "pair-rows", dataset: { testid: "pair-next" } });
   const apart = h("span", { class: "apart", dataset: { testid: "pair-kl" } });
-  const where = h("h3");
+  const [when, where] = [h("span"), h("h3")];
+  const level = h("button", { class: "link", type: "button", dataset: { testid: "pair-level" } }, t("pair.level"));
   const looks = h("div", { class: "pair-rows", dataset: { testid: "pair-looks" } });
   const tools = h("div", { class: "tree-tools" });
   const attention = h("section", null, where, looks);
-  const both = h("section", null, h("h3", null, t("pair.next"), " ", apart), next);
+  const both = h("section", null, h("h3", null, when, " ", apart), next);
   const columns = h("div", { class: "pair-columns" }, both, attention);
   replace(root, h("div", { class: "bar" }, h("h2", null, t("pair.title")), tools), texts, columns);
-  return { texts, next, apart, where, looks, attention, tools };
+  return { texts, next, apart, when, level, where, looks, attention, tools };
 });
 
 /** @type {Draw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const two = /** @type {number[]} */ (comparedNodes(state));
-  const open = openIn(trace, state);
+  const open = placeOf(state).name === "head" ? openIn(trace, state) : null;
   const [a, b] = /** @type {Decoded[]} */ (trace.comparedNodes).map((answer) => nodeOf(answer, trace, open));
   const common = sharedLength(...ids(a, b));
   const runs = two.map((at) => state.tree.runs[nodeAt(state.tree, at).run]);
   const edits =
     JSON.stringify(runs[0]) === JSON.stringify(runs[1]) ? ["", ""] : runs.map((run) => editWords(run, trace));
+  const { session } = writerOf(actions);
   replace(
     parts.texts,
-    partedLine(state, two, writerOf(actions).session),
-    [a, b].map((one, i) => textLine(i, one, common, edits[i])),
+    partedLine(state, two, session),
+    [a, b].map((one, i) => textLine(i, one, common, { edit: edits[i], rest: restOf(state, two, i).map(session.word) })),
   );
+  sayLength(parts, state, { two, n: a.tokens.length - common }, actions);
   replace(parts.next, nextRows(a, b));
   sayApart(parts.apart, a, b);
   parts.attention.hidden = !open || !a.row || !b.row;
@@ -75,6 +79,33 @@ export function draw(root, trace, state, actions) {
 
 /** @param {...Node} nodes @returns {[number[], number[]]} */
 const ids = (...nodes) => /** @type {any} */ (nodes.map(({ tokens }) => tokens.map(({ id }) => id)));
+
+/**
+ * Texts of different lengths are compared where the longer one is as long as the other: which place that is, and what writes the other one on.
+ * @param {ReturnType<typeof elementsOf>} parts @param {State} state @param {{two: number[], n: number}} of  `n`: tokens since they parted @param {Actions} actions
+ */
+function sayLength({ texts, when, level }, state, { two, n }, actions) {
+  const short = two.findIndex((at, i) => at !== state.tree.pair[i]) === 0 ? 1 : 0; // the one that is not cut
+  const isCut = two.some((at, i) => at !== state.tree.pair[i]);
+  const { session, player } = writerOf(actions);
+  setText(when, isCut ? t("pair.next_after", { n }) : t("pair.next"));
+  level.hidden = !isCut;
+  if (!isCut) return;
+  const name = "AB"[short];
+  texts.children[texts.children.length - 2 + short].append(" ", level);
+  update(level, { title: t("pair.level_about", { name }) });
+  level.onclick = () => {
+    player.pause();
+    session.goTo(two[short]);
+    player.play(textAt(state.tree, state.tree.pair[1 - short]).ids.length);
+  };
+}
+
+/** What a text has beyond the place where it is compared. @param {State} state @param {number[]} two @param {number} i */
+function restOf({ tree }, two, i) {
+  const [ids, all] = [two[i], tree.pair[i]].map((at) => textAt(tree, at).ids);
+  return all.slice(ids.length);
+}
 
 /** The open head, if its queries are what is written; otherwise the same head of the last attention that has them. @param {ModelTrace} trace @param {State} state */
 function openIn({ model, attention }, { layer, head }) {
@@ -119,11 +150,18 @@ function partedLine({ tree }, [a, b], session) {
 /** A product of many probabilities has its size in its first digits. @param {number} p */
 const smallPercent = (p) => (p < 0.001 ? `${significant(100 * p, 1)}\u202f%` : briefPercent(p));
 
-/** "A … red car and said": what only this text has is bold. @param {number} i @param {Node} node @param {number} common @param {string} edit */
-function textLine(i, { tokens }, common, edit) {
+/** "A … red car and said": what only this text has is bold, what is not compared pale. @param {number} i @param {Node} node @param {number} common @param {{edit: string, rest: Token[]}} more */
+function textLine(i, { tokens }, common, { edit, rest }) {
   const before = textOf(tokens.slice(Math.max(0, common - COMMON), common));
   const own = h("b", null, textOf(tokens.slice(common)));
-  const words = h("span", { translate: "no" }, common > COMMON ? "… " : "", before.replace(/^\s/, ""), own);
+  const words = h(
+    "span",
+    { translate: "no" },
+    common > COMMON ? "… " : "",
+    before.replace(/^\s/, ""),
+    own,
+    rest.length > 0 && h("span", { class: "dim" }, textOf(rest)),
+  );
   const badge = h("b", { class: `pair-badge ${"ab"[i]}` }, "AB"[i]);
   const run = edit && h("small", { class: "edit" }, ` ${edit}`);
   return h("p", { title: words.textContent, dataset: { testid: `pair-${"ab"[i]}` } }, badge, " ", words, run);
@@ -210,7 +248,7 @@ function toolsOf({ model }, state, actions, two) {
     const against = patchBetween(runOf({ ...state, ...a }), runOf({ ...state, ...b }));
     actions.set({ ...a, against, compare: true, drawer: null });
   };
-  const clear = () => two.forEach((at) => session.pick(at));
+  const clear = () => state.tree.pair.forEach((at) => session.pick(at));
   /** @param {string} name @param {() => void} click */
   const button = (name, click) => {
     const attrs = { class: "btn", type: "button", title: t(`pair.${name}_about`), dataset: { testid: `pair-${name}` } };

@@ -71,7 +71,8 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
     /** What is being typed after how many ids; null: nothing. @type {{text: string, from: number}|null} */ typed: null,
     /** The number of tokens of one Play. */ length: () => generationState.of(get()).length,
     step: () => run("step"),
-    play: () => run("play"),
+    /** @param {number} [length]  of the text, in tokens; by default so many more as one Play writes */
+    play: (length) => run("play", length),
     /** Appends the tokens of a text, as if they were drawn. @param {string} text */
     type(text) {
       const { ids } = session.path() ?? {};
@@ -95,8 +96,8 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
     onChange();
   }
 
-  /** @param {Doing} doing */
-  async function run(doing) {
+  /** @param {Doing} doing @param {number} [length]  up to which it plays */
+  async function run(doing, length) {
     if (player.doing !== "idle" || session.blocked()) return;
     running = new AbortController();
     const { signal } = running;
@@ -105,7 +106,8 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
     if (doing !== "type") player.typed = null;
     if (from && now && from.ids.length < now.ids.length) session.go(from);
     onChange();
-    const goal = { step: () => doneOf(session.path()) + 1, type: longestTyped, play: player.goal }[doing]();
+    const far = () => (length === undefined ? player.goal() : length - (session.path()?.nPrompt ?? 0));
+    const goal = { step: () => doneOf(session.path()) + 1, type: longestTyped, play: far }[doing]();
     const onWait = (/** @type {Waiting} */ waiting) => {
       player.error = waiting?.seconds ? new ApiError({ code: waiting.code, status: 503 }) : null;
       onChange();

@@ -16,11 +16,12 @@ import {
   nodeAt,
   sameRun,
   sameSentence,
+  textAt,
   visited,
   wayTo,
 } from "../../state/text_tree.js";
-import { folded, grownBy, picked, pruned, renamed, undone } from "../../state/tree_changes.js";
-import { forkOf } from "./tree_layout.js";
+import { folded, grownBy, picked, pruned, renamed, undone, withPairAtEnds } from "../../state/tree_changes.js";
+import { forkOf, otherEnd } from "./tree_layout.js";
 
 /**
  * @import { ModelTrace, Prediction } from "../../data/model_trace.js"
@@ -110,7 +111,7 @@ export function createSession(actions) {
     const before = find(tree, run, path.ids.slice(0, -1)) >= 0;
     const how = isKnown ? (before ? "taken" : "typed") : "given";
     const of = tell ?? ((under, ids) => told(under, ids, how));
-    return visited(tree, run, path, (i) => of(run, path.ids.slice(0, i + 1)), strict).tree;
+    return withPairAtEnds(tree, visited(tree, run, path, (i) => of(run, path.ids.slice(0, i + 1)), strict).tree);
   }
 
   /** Show other ids, with the last of them as the query. @param {number[]} ids @param {number} nPrompt */
@@ -230,6 +231,18 @@ export function createSession(actions) {
     fold: (at, folds) => actions.set({ tree: folded(shownTree(), at, folds) }),
     /** Where the shown text forked last, and the other one. */
     fork: () => (here() < 0 ? null : forkOf(shownTree(), here())),
+    /** A text that was left after what is shown: its end, its first token there, and how many it has. */
+    other() {
+      const [tree, now] = [shownTree(), here()];
+      const end = now < 0 ? null : otherEnd(tree, now);
+      if (end === null) return null;
+      const [{ ids, nPrompt }, shown] = [end, now].map((one) => textAt(tree, one));
+      return { end, first: session.word(ids[shown.ids.length]), n: ids.length - nPrompt };
+    },
+    goToOther() {
+      const other = session.other();
+      if (other) session.goTo(other.end);
+    },
     /** The shown text beside the one that it forked from. */
     compareFork() {
       const [tree, fork] = [shownTree(), session.fork()];

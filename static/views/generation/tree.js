@@ -24,6 +24,8 @@ import { editOf, nodeLabel, pictureOf, SIZE, treeEdge } from "./tree_picture.js"
  */
 
 const ZOOMS = [0.8, 1, 1.25, 1.6];
+/** The height of the numbers over the columns, in css/tree.css. Pixels. */
+const STEPS = 16;
 /** Below this, probabilities would be smaller than what can be read. */
 const LEAST_SHARES = 1;
 /** @param {Session} session @param {Player} player @param {Actions} actions */
@@ -34,12 +36,15 @@ export function createTree(session, player, actions) {
   const edges = svg("svg", { class: "tree-edges", "aria-hidden": true });
   const items = h("div", { class: "tree-items", role: "tree", "aria-label": t("tree.title"), on: { keydown } });
   const marks = h("div", { class: "tree-marks" });
-  const canvas = h("div", { class: "tree-canvas", translate: "no" }, edges, items, marks);
+  const steps = h("div", { class: "tree-steps", "aria-hidden": true });
+  const body = h("div", { class: "tree-body" }, edges, items, marks);
+  const canvas = h("div", { class: "tree-canvas", translate: "no" }, steps, body);
   const scroll = h(
     "div",
     { class: "tree-scroll", dataset: { testid: "tree" }, on: { scroll: sayWhatIsHidden } },
     canvas,
   );
+  const offered = h("p", { class: "tree-bare", hidden: true }, h("span", null, t("generation.hint")));
   // In a closed drawer nothing can be scrolled to: it is drawn again when that opens, or has another width.
   new ResizeObserver(([{ contentRect }]) => {
     if (contentRect.width === room) return;
@@ -120,7 +125,10 @@ export function createTree(session, player, actions) {
     });
     ({ all } = picture);
     const { width, height } = picture;
-    update(canvas, { style: { width: `${width}px`, height: `${height}px`, "--zoom": zoom } });
+    update(canvas, { style: { width: `${width}px`, "--zoom": zoom } });
+    update(body, { style: { height: `${height}px` } });
+    replace(steps, stepsOf(picture));
+    steps.hidden = picture.brief || all.length < 2;
     update(edges, { viewBox: `0 0 ${width} ${height}`, width, height });
     replace(edges, edgesOf(picture));
     const [buttons, more] = [all.map((one) => itemOf(picture, one, go)), all.flatMap((one) => marksOf(picture, one))];
@@ -133,8 +141,22 @@ export function createTree(session, player, actions) {
     sayWhatIsHidden();
   }
 
-  return { node: h("div", { class: "tree" }, scroll), zooms, draw };
+  /** Before anything is written, this button stands in the empty pane; then in its place. @param {HTMLElement} button @param {HTMLElement} place */
+  function offer(button, place) {
+    offered.hidden = all.length !== 1 || last.state.lesson !== null;
+    const now = offered.hidden ? place : offered;
+    if (button.parentElement === now) return;
+    const focused = document.activeElement === button;
+    now.append(button);
+    if (focused) button.focus({ preventScroll: true });
+  }
+
+  return { node: h("div", { class: "tree" }, scroll, offered), zooms, draw, offer };
 }
+
+/** Over each column, how many tokens are written there. @param {Picture} picture */
+const stepsOf = ({ ends }) =>
+  ends.slice(1).map((end, i) => h("span", { style: { left: `${ends[i]}px`, width: `${end - ends[i]}px` } }, i + 1));
 
 /** A magnifier: the + at the end of a text chooses it to be compared. @param {"in"|"out"} name */
 const zoomSign = (name) =>
@@ -282,7 +304,7 @@ function bringIntoView(scroll, item, after) {
     item.offsetLeft,
     item.offsetLeft + item.offsetWidth + after,
     item.offsetTop,
-    item.offsetTop + item.offsetHeight,
+    item.offsetTop + item.offsetHeight + STEPS,
   ];
   if (right <= scroll.clientWidth) scroll.scrollLeft = 0;
   else if (right > scroll.scrollLeft + scroll.clientWidth) scroll.scrollLeft = right - scroll.clientWidth;

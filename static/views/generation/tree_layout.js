@@ -113,6 +113,14 @@ export const offersPair = (all, pair) => new Set([...pair, ...endsOf(all)]).size
 /** The ends of all texts that are drawn. @param {Placed[]} all */
 const endsOf = (all) => all.flatMap(({ at, up, ends }) => (ends && up >= 0 ? [at] : []));
 
+/** After a node, the end of the longest text that the shown one left there; null: there is none. @param {TextTree} tree @param {number} at @returns {number|null} */
+export function otherEnd(tree, at) {
+  const own = branchEnd(tree, at);
+  const ends = allFrom(tree, at).filter((one) => one !== at && one !== own && waysFrom(tree, one).length === 0);
+  const lengths = ends.map((one) => wayTo(tree, one).length);
+  return ends[lengths.indexOf(Math.max(...lengths))] ?? null;
+}
+
 /** The end of the branch that goes on from a node: of the shown one, or along the oldest way. @param {TextTree} tree @param {number} at */
 export function branchEnd(tree, at) {
   if (tree.tip >= 0 && wayTo(tree, tree.tip).includes(at)) return tree.tip;

@@ -16,8 +16,10 @@ import { columnEnds, columnWidth, placedFrom } from "./tree_layout.js";
  * @import { Placed } from "./tree_layout.js"
  */
 
-/** Pixels at zoom 1: a row, one in a lesson, from its top to the edge, the bend of a fork, room around a label, after the last column a mark, and a name. */
-export const SIZE = { row: 50, short: 33, line: 24, bend: 22, around: 16, mark: 44, name: 110 };
+/** Pixels at zoom 1: a row, one of many, one in a lesson, from its top to the edge, the bend of a fork, room around a label, after the last column a mark, and a name. */
+export const SIZE = { row: 50, close: 43, short: 33, line: 24, bend: 22, around: 16, mark: 44, name: 110 };
+/** Up to this row they stand wide. */
+const FEW = 3;
 /** How many tokens of the prompt stand before the tree. */
 const TAIL = 2;
 
@@ -39,7 +41,7 @@ export function pictureOf(drawn) {
     places,
     way: new Set(way),
     ends: /** @type {number[]} */ ([]),
-    row: drawn.brief ? SIZE.short : SIZE.row,
+    row: drawn.brief ? SIZE.short : all.some(({ row }) => row > FEW) ? SIZE.close : SIZE.row,
     width: 0,
     height: 0,
   };

@@ -1,6 +1,6 @@
 /**
- * What can be done with the tree of texts: compare two, undo; more rarely name, collapse and prune a branch, save the tree and open
- * one, write ten ways on.
+ * What can be done with the tree of texts: write ten continuations, compare two, undo; more rarely name, collapse and prune a branch,
+ * save the tree and open one.
  */
 
 import { treeIn } from "../../state/page_fields.js";
@@ -19,7 +19,7 @@ import { branchEnd, offersPair, placedFrom } from "./tree_layout.js";
 
 /**
  * @param {Session} session @param {Actions} actions @param {HTMLElement[]} zooms
- * @param {{ways: HTMLElement[], restart: HTMLElement}} buttons
+ * @param {{ways: {button: HTMLElement, said: HTMLElement}, restart: HTMLElement}} buttons
  */
 export function createTreeTools(session, actions, zooms, { ways, restart }) {
   /** @param {string} name @param {() => void} click */
@@ -70,13 +70,13 @@ export function createTreeTools(session, actions, zooms, { ways, restart }) {
   const row = (/** @type {string} */ label, /** @type {import("../../ui/dom.js").Child[]} */ ...content) =>
     h("div", { class: "tree-tools", role: "group", "aria-label": label }, content);
   const named = (/** @type {string} */ key) => h("h3", null, t(key));
+  const place = h("span", { class: "ways-place" }, ways.button);
   return {
-    hint,
-    node: row(t("tree.title"), undo, pick, zooms),
-    more: [
-      row(t("tree.tools"), named("tree.tools"), h("div", null, field, fold, prune, restart, file.nodes)),
-      row(t("ways.title"), named("ways.title"), h("div", null, ways)),
-    ],
+    hints: [hint, ways.said],
+    node: row(t("tree.title"), undo, place, pick, zooms),
+    /** Where the button of the continuations stands once there is a tree. */
+    ways: place,
+    more: [row(t("tree.tools"), named("tree.tools"), h("div", null, field, fold, prune, restart, file.nodes))],
     draw() {
       const tree = session.tree();
       const at = session.here();

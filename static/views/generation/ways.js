@@ -1,4 +1,4 @@
-/** Ten ways on: the text continued with each of the ten seeds after the chosen one, and where the ways part. */
+/** Ten continuations: the text continued with each of the ten seeds after the chosen one, and where the ways part. */
 
 import { streamWays } from "../../data/streams.js";
 import { sharedLength } from "../../model/selection.js";
@@ -24,7 +24,7 @@ const SHOWN_EVERY = 120;
 export function createWays(session, player, actions) {
   const attrs = { class: "btn", type: "button", dataset: { testid: "tree-ways" } };
   const button = h("button", { ...attrs, on: { click: () => (running ? stop() : write()) } });
-  const said = h("span", { class: "dim ways-said", role: "status", dataset: { testid: "ways-said" } });
+  const said = h("span", { class: "ways-said", role: "status", dataset: { testid: "ways-said" } });
   let running = /** @type {AbortController|null} */ (null);
   /** What is written, or was last. @type {Writing|null} */
   let last = null;
@@ -110,10 +110,10 @@ export function createWays(session, player, actions) {
   return { button, said, draw };
 }
 
-/** "Ten ways on: 4 different next tokens, 9 different texts.". @param {number[][]} texts @param {number} start  where they begin */
+/** "4 different next tokens, 9 different texts.". @param {number[][]} texts @param {number} start  where they begin */
 function partedWords(texts, start) {
   const different = (/** @type {number} */ end) => new Set(texts.map((ids) => ids.slice(start, end).join("."))).size;
   const common = texts.reduce((length, ids) => Math.min(length, sharedLength(texts[0], ids)), texts[0].length);
-  const vars = { next: different(start + 1), texts: different(Infinity), common: common - start };
-  return t(vars.common > 0 ? "ways.parted_later" : "ways.parted", vars);
+  const vars = { next: different(start + 1), texts: different(Infinity), n: common - start };
+  return t(vars.n > 0 ? "ways.parted_later" : "ways.parted", vars);
 }
