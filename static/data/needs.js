@@ -3,6 +3,7 @@
  * fetched, and `createFetchers` how.
  */
 
+import { laid } from "../model/compare/compare.js";
 import {
   aloneOf,
   compared,
@@ -257,9 +258,18 @@ async function answerAsTrained(traces, state, trace) {
  * The open head with the masks as in training, if it was shown before: nothing is requested for it. null where the run has other tokens.
  * @param {Traces} traces @param {State} state @param {ModelTrace} trace
  */
-function detailAsTrained(traces, state, { file, model }) {
-  if (file !== null || state.padCount > 0 || isTrained(state)) return null;
-  return traces.knownDetail(compared({ ...state, against: null }, model).before);
+function detailAsTrained(traces, state, { file, model, attention, queries, keys }) {
+  if (file !== null || isTrained(state)) return null;
+  const own = { ...state, against: null };
+  const was = traces.knownDetail(compared(own, model).before);
+  if (!was || state.padCount === 0) return was;
+  const { sides } = comparisonOf(own, model);
+  const [at, from] = [sides[attention.queries], sides[attention.keys]];
+  if (!at || !from) return null;
+  const { overview, mask } = laid(was, { queries, keys }, { queries: at, keys: from });
+  // Its own q, k and v are of other positions.
+  const placed = { q: undefined, k: undefined, v: undefined, scores: undefined, pattern: was.pattern && overview };
+  return /** @type {any} */ ({ ...was, ...placed, overview, mask });
 }
 
 /**

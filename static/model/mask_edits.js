@@ -105,6 +105,30 @@ export function openedIn(mask, interventions, head) {
   return opened;
 }
 
+/** Where a cell is hidden by hand, in the order of how far that reaches. */
+export const HIDDEN_IN = { head: 1, layer: 2, all: 3 };
+
+/**
+ * Of each cell that is hidden by hand, the widest place in which it is: one of HIDDEN_IN; of others 0.
+ * @param {Uint8Array} mask  of the open head @param {Intervention[]} interventions @param {Omit<Head, "base"> & {layers: number}} head  `layers`: of its attention
+ * @returns {Uint8Array}
+ */
+export function hiddenIn(mask, interventions, { attention, first, layer, shape, layers }) {
+  const wide = interventions.filter(
+    ({ kind, allow, where }) =>
+      kind === "mask" && !allow && (where.attention ?? first) === attention && (where.head ?? null) === null,
+  );
+  return mask.map((reasons, at) => {
+    if (!(reasons & REASONS.edited)) return 0;
+    const [query, key] = [Math.floor(at / shape[1]), at % shape[1]];
+    const over = wide.filter(({ where }) => covers(where.query, query) && covers(where.key, key));
+    const isIn = (/** @type {number} */ one) => over.some(({ where }) => covers(where.layer, one));
+    if (!isIn(layer)) return HIDDEN_IN.head;
+    const all = Array.from({ length: layers }, (_, one) => one).every(isIn);
+    return all && layers > 1 ? HIDDEN_IN.all : HIDDEN_IN.layer;
+  });
+}
+
 /**
  * What a click on a line does: a line with an allowed cell is forbidden, another is allowed. A row that was hidden by
  * hand is only shown again: its later keys stay forbidden.

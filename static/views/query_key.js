@@ -6,7 +6,7 @@ import { cssColour, inkOn } from "../chart/theme.js";
 import { ABSENT } from "../model/compare/compare.js";
 import { leakOfRow, openSquare } from "../model/compare/measure.js";
 import { nameText, tokenLabel, namesOf as tokenNames } from "../model/labels.js";
-import { openedIn, REASONS } from "../model/mask_edits.js";
+import { HIDDEN_IN, hiddenIn, openedIn, REASONS } from "../model/mask_edits.js";
 import { memo } from "../model/memo.js";
 import { position } from "../model/selection.js";
 import { inside } from "../model/sides.js";
@@ -163,10 +163,8 @@ export function leakMargin(trace, detail) {
   };
 }
 
-/** A weight of the chosen row that changed by as much as this shows what it was. */
-export const CHANGED = 0.05;
-/** Weights below it, written .00 to .02, are grey. */
-const FAINT = 0.025;
+/** Weights below it, written .00 to .02, are grey; on those below the other a grey number can be read. */
+const [FAINT, PALE] = [0.025, 0.1];
 
 /** What a cell showed before the edits, where rows are too low to write it. @param {Square} own @param {number} row @param {number} col */
 function wasIn({ struck = [] }, row, col) {
@@ -174,7 +172,7 @@ function wasIn({ struck = [] }, row, col) {
   return found ? [`${t("card.was")}: ${found.text}`] : [];
 }
 
-/** What stood in cells that are hidden by hand, and in those of the chosen row that changed, if the head was shown as trained. @param {ModelTrace} trace @param {State} state */
+/** What stood in cells that are hidden by hand, and in those of the chosen row that show another number now, if the head was shown as trained. @param {ModelTrace} trace @param {State} state */
 export function struckOf(trace, state) {
   const { detail, detailBefore: was } = trace;
   if (!detail?.mask || !was || was.layer !== detail.layer || was.head !== detail.head) return [];
@@ -185,9 +183,9 @@ export function struckOf(trace, state) {
   return Array.from(detail.overview.data, (now, at) => {
     const [reasons, before] = [detail.mask.data[at], was.overview.data[at]];
     const hidden = Boolean(reasons & REASONS.edited);
-    const moved = Math.floor(at / n) === query && !reasons && Math.abs(now - before) >= CHANGED;
+    const moved = Math.floor(at / n) === query && !reasons && cellWeight(now) !== cellWeight(before);
     if (was.mask.data[at] || !(hidden || moved)) return null;
-    const ink = hidden ? "--q" : inkOn(colourAt(scale, now));
+    const ink = hidden ? "--q" : now < PALE ? "--ink-2" : inkOn(colourAt(scale, now));
     return { row: Math.floor(at / n), col: at % n, text: cellWeight(before), ink, below: !hidden };
   }).filter((one) => one !== null);
 }
@@ -213,10 +211,35 @@ function openedOf({ detail, attention, attentions }, { interventions }) {
 
 /** What hatching is, if that is not written over it. */
 export const hatchLegend = () =>
-  h("span", { class: "unless-noted" }, h("span", { class: "hatch" }), h("span", null, t("matrix.hatched")));
+  h("span", { class: "item unless-noted" }, h("span", { class: "hatch" }), h("span", null, t("matrix.hatched")));
 
 /** Over the hatching of what is hidden by hand. */
-export const handTint = () => `${cssColour("--q")}40`;
+const handTint = () => `${cssColour("--q")}40`;
+
+/** What is hidden by hand, and where: a dot in the corner of a cell for the layer, two for all layers. @param {ModelTrace} trace @param {State} state */
+export function handLegend(trace, state) {
+  const found = handOf(trace, state);
+  const places = [HIDDEN_IN.head, HIDDEN_IN.layer, HIDDEN_IN.all].filter((place) => found?.includes(place));
+  return places.map((place, i) => {
+    const where = t(`matrix.hidden_in.${place}`, { layer: state.layer });
+    const look = { "background-color": handTint() };
+    const swatch = h("span", { class: "swatch", dataset: { dots: place - 1 }, style: look });
+    return h(
+      "span",
+      { class: "item" },
+      swatch,
+      h("span", null, i === 0 ? t("matrix.hidden_by_you", { where }) : where),
+    );
+  });
+}
+
+/** Where the cells of the open head are hidden by hand. @param {ModelTrace} trace @param {State} state */
+function handOf({ detail, attention, attentions }, { interventions }) {
+  if (!detail?.mask?.data.includes(REASONS.edited)) return null;
+  const { layer, head, mask } = detail;
+  const of = { attention: attention.id, first: attentions[0].id, layer, head, layers: attention.n_layer };
+  return hiddenIn(mask.data, interventions, { ...of, shape: /** @type {[number, number]} */ (mask.shape) });
+}
 
 /** Over the hatching of weights, by set of reasons: what is forbidden anyway has no colour. */
 const handTints = () =>
@@ -249,6 +272,7 @@ export function drawWeights(root, trace, state, actions, { id, title, detail, ma
     pen,
     struck: detail === trace.detail ? struckOf(trace, state) : [],
     opened: detail === trace.detail ? openedOf(trace, state) : null,
+    dots: detail === trace.detail ? (handOf(trace, state)?.map((place) => Math.max(0, place - 1)) ?? null) : null,
     freed: detail === trace.detail ? freedOf(trace) : null,
     words(query, key) {
       const reasons = mask.data[query * n + key];

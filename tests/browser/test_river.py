@@ -396,7 +396,7 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     expect(offers.nth(0)).to_have_text(f"Hide car in this head and the prediction car falls to {in_head}.")
     expect(offers.nth(1)).to_have_text(f"Hide it in this layer → {in_layer}.")
     weight = page.locator("[data-line=weight] output")
-    was = weight.inner_text().removesuffix("✓").strip()
+    was = weight.inner_text().removeprefix("✓").strip()
     logit, lines = page.locator("[data-line=logit] output"), page.locator(".card-line")
     expect(logit).to_contain_text("+")
     wrote, tops = logit.inner_text().strip(), lines.evaluate_all(TOPS)
@@ -408,7 +408,7 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
         "Hide it in all of layer 5"
     )
     # The cell and the arithmetic keep what was there.
-    expect(weight).to_have_text("0✓")
+    expect(weight).to_have_text("✓0")
     expect(page.get_by_test_id("arithmetic-was")).to_have_text(was)
     expect(logit).to_have_text(f"{wrote} 0")
     assert lines.evaluate_all(TOPS) == tops, "each line stays where it is compared"

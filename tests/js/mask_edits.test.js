@@ -8,6 +8,8 @@ import {
   edited,
   editedLine,
   flipped,
+  HIDDEN_IN,
+  hiddenIn,
   maskUnder,
   openedIn,
   REASONS,
@@ -133,6 +135,23 @@ test("cells that an edit opens are marked, and none that is only shown again", (
   assert.equal(openedIn(maskUnder(head, again), again, head), null);
   const whole = [mask({}, true, ["causal"])]; // the causal mask of a layer is off: its switch says so
   assert.equal(openedIn(maskUnder(head, whole), whole, head), null);
+});
+
+test("a hidden cell is known by the widest place in which it is hidden", () => {
+  const edits = [
+    mask({ head: 1, query: 4, key: 2 }, false),
+    mask({ query: 3, key: 1 }, false),
+    mask({ layer: null, query: 2, key: 0 }, false),
+    ...[0, 1, 2].map((layer) => mask({ layer, query: 4, key: 4 }, false)),
+    ...[0, 1].map((layer) => mask({ layer, query: 4, key: 3 }, false)), // not in the open one
+    mask({ head: 1, query: 4, key: 4 }, false),
+  ];
+  const found = hiddenIn(maskUnder(head, edits), edits, { ...head, layers: 3 });
+  const cells = Object.fromEntries(
+    [...found].flatMap((place, at) => (place ? [[`${Math.floor(at / N)} ${at % N}`, place]] : [])),
+  );
+  const { head: one, layer: own, all } = HIDDEN_IN;
+  assert.deepEqual(cells, { "4 2": one, "3 1": own, "2 0": all, "4 4": all });
 });
 
 test("an edit without an attention is about the first one", () => {

@@ -480,7 +480,7 @@ test("what a mask hid before has a border, and its word stands over the hatching
   assert.deepEqual(noted({ note: { ...hidden.note, text: "hidden ".repeat(20) } }), [], "longer than the corner");
 });
 
-test("an old number stands below the new one in a high cell, beside it in a wide one, and in no small one", () => {
+test("an old number stands below the new one and is smaller, in a high cell and in a low one, and in no small one", () => {
   useTheme();
   const struck = [{ row: 1, col: 1, text: ".40", ink: "#000000", below: true }];
   const matrix = matrixOf(3, 3, { struck });
@@ -491,13 +491,17 @@ test("an old number stands below the new one in a high cell, beside it in a wide
     const { x, y, "font-size": font } = before?.attrs ?? {};
     return { now, before: before && { x: Number(x), y: Number(y) - 0.36 * Number(font), font: Number(font) } };
   };
-  const high = placed(40, 34);
-  assert.ok(high.before && high.now && high.now.y < high.before.y && high.now.x === high.before.x);
-  const wide = placed(49, 24);
-  assert.ok(wide.before && wide.now && wide.now.y === wide.before.y && wide.before.font >= 10);
-  assert.ok(
-    wide.now.x + 0.9 * Number(wide.now.size) < wide.before.x - 0.9 * wide.before.font,
-    "side by side, the new one first",
-  );
+  for (const [w, h] of [
+    [40, 34],
+    [49, 22],
+  ]) {
+    const { now, before } = placed(w, h);
+    assert.ok(now?.size && before && before.font >= 9 && before.font < now.size, "as small as can be read");
+    assert.equal(before.x, now.x);
+    const digits = 0.73; // of the size of the letters
+    assert.ok(now.y + (digits / 2) * now.size < before.y - (digits / 2) * before.font, "one above the other");
+    assert.ok(now.y - (digits / 2) * now.size > h, "within the second row");
+    assert.ok(before.y + (digits / 2) * before.font < 2 * h, "within the second row");
+  }
   assert.equal(placed(28, 19).before, undefined);
 });

@@ -26,19 +26,18 @@ const [MARGIN, SHORT_OF_MANY, LONG_OF_MANY] = [0.15, 0.2, 0.05];
 /** The height of a number at most, as a share of its cell's. */
 const HIGH = 0.8;
 
-/** A cell this high has room for what stood in it before below its number, one this wide beside it. Pixels. */
-const [TWO_LINES, TWO_NUMBERS] = [29, 46];
-const [BEFORE, NOW, BESIDE] = [11.5, 11, 10]; // how large the old number is below the new one; the new and the old one side by side, in the same order
+/** A cell this high has room for what stood in it before, below its number; a lower one for smaller ones. Pixels. */
+const [HIGH_CELL, LOW_CELL] = [29, 20.5];
 
 /**
- * Where a cell has what stood in it before, from its middle, and where its number is then; null: there is no room. `size`: of the
- * letters; without it, as without an old number.
- * @param {{w: number, h: number}} cell @param {number} type
+ * How far above and below the middle of a cell its number and what stood there before are, and their sizes; null: there is no room.
+ * The new one is the larger.
+ * @param {{h: number}} cell @param {number} type
  */
-export function placesOfTwo({ w, h }, type) {
-  if (h >= TWO_LINES * type) return { now: { x: 0, y: -7 * type }, before: { x: 0, y: 7 * type, size: BEFORE * type } };
-  if (w < TWO_NUMBERS * type) return null;
-  return { now: { x: -0.23 * w, y: 0, size: NOW * type }, before: { x: 0.24 * w, y: 0, size: BESIDE * type } };
+export function placesOfTwo({ h }, type) {
+  const as = (/** @type {number[]} */ [y, size]) => ({ y: y * type, size: size * type });
+  if (h >= HIGH_CELL * type) return { now: as([-6, 12.5]), before: as([8, 10]) };
+  return h < LOW_CELL * type ? null : { now: as([-4.5, 11.5]), before: as([5.5, 9]) };
 }
 
 /** @typedef {{row: number, col: number, x: number, y: number, text: string, ink: string, size?: number}} CellNumber */
@@ -63,7 +62,7 @@ export function numbersOf(matrix, size) {
     .map(({ row, col, at }) => {
       const number = numberOf(matrix, size, { row, col }, at);
       if (!two || !moved.has(at)) return number;
-      return { ...number, ...two.now, x: number.x + two.now.x, y: number.y + two.now.y };
+      return { ...number, size: two.now.size, y: number.y + two.now.y };
     })
     .filter(({ text }) => text !== "");
   const longest = Math.max(3, ...numbers.map(({ text }) => text.length));

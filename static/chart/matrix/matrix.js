@@ -45,6 +45,7 @@ import { following, isInView, isWhole } from "./view.js";
  * @property {[number, number]} shape  rows, columns
  * @property {Uint8Array|null} forbidden  not 0: no colour there, the hatching shows
  * @property {string[]} [tints]  a colour over that hatching, by the value in `forbidden`
+ * @property {Uint8Array|null} [dots]  how many small dots a cell has in its corner, row after row
  * @property {{text: string, ink: string}} [onHatching]  what is written there, if the numbers fit; default: nothing
  * @property {{text: string, ink: string, reason: number}} [note]  words over the hatching of cells with this reason, if they leave room
  * @property {boolean} [hatched]  also hatch under transparent colours; default: if cells are forbidden

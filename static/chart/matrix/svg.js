@@ -26,14 +26,24 @@ const SMALL = 14;
 
 /** @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 export function markShapes(matrix, size) {
-  const marks = [struckShapes, openedShapes, edgeShapes, windowShapes, bandShapes, litShapes, chosenShapes, noteShapes];
+  const marks = [
+    struckShapes,
+    dotShapes,
+    openedShapes,
+    edgeShapes,
+    windowShapes,
+    bandShapes,
+    litShapes,
+    chosenShapes,
+    noteShapes,
+  ];
   return marks.flatMap((shapes) => shapes(matrix, size));
 }
 
 /** Room for a number, its size, and how far its line is longer, in pixels. */
 const [STRUCK, STRUCK_SIZE, LONGER] = [{ w: 26, h: 15 }, 11.5, 2];
 
-/** What stood in a cell before: struck out, in the hatching, or below or beside the number. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
+/** What stood in a cell before: struck out, in the hatching or below the number. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 function struckShapes({ struck = [] }, size) {
   const { cell, view, type } = size;
   if (cell.w < STRUCK.w || cell.h < STRUCK.h) return [];
@@ -41,8 +51,8 @@ function struckShapes({ struck = [] }, size) {
   const seen = struck.filter((one) => isInView(one, view) && (!one.below || two));
   return seen.flatMap(({ row, col, text, ink, below }) => {
     const middle = middleOf({ row, col }, size);
-    const from = below && two ? two.before : { x: 0, y: 0, size: STRUCK_SIZE * type };
-    const [x, y, font] = [middle.x + from.x, middle.y + from.y, from.size];
+    const from = below && two ? two.before : { y: 0, size: STRUCK_SIZE * type };
+    const [x, y, font] = [middle.x, middle.y + from.y, from.size];
     const place = { x, y: y + font * 0.36, "font-size": font, "text-anchor": "middle" };
     const attrs = { class: "struck", "font-family": "--mono", fill: ink };
     const half = font * text.length * 0.3 + LONGER;
@@ -50,16 +60,29 @@ function struckShapes({ struck = [] }, size) {
       d: `M${x - half} ${Math.floor(y) + 0.5}H${x + half}`,
       stroke: ink,
       "stroke-width": 1,
-      "stroke-opacity": 0.5,
+      "stroke-opacity": 0.6,
     };
     /** @type {Shape[]} */
     const number = [
       { tag: "text", attrs: { ...attrs, ...place }, children: [text] },
       { tag: "path", attrs: stroke },
     ];
-    const wide = font * 2.4;
-    const ground = { x: x - wide / 2, y: y - font * 0.65, width: wide, height: font * 1.3, rx: 3, fill: "--panel" };
-    return below ? number : [{ tag: "rect", attrs: ground }, ...number];
+    return number;
+  });
+}
+
+/** A dot's radius, and how far it is from the corner and from the next one, in pixels. */
+const DOT = { r: 1.8, in: 5.5, step: 5.5 };
+
+/** Small dots in the right upper corner of a cell that has room for them. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
+function dotShapes({ dots, shape: [, n] }, size) {
+  if (!dots || Math.min(size.cell.w, size.cell.h) < SMALL) return [];
+  return cellsIn(size.view).flatMap((cell) => {
+    const { x, y, w } = boxOf(cell, size);
+    return Array.from({ length: dots[cell.row * n + cell.col] }, (_, i) => ({
+      tag: /** @type {const} */ ("circle"),
+      attrs: { class: "dot", cx: x + w - DOT.in - i * DOT.step, cy: y + DOT.in, r: DOT.r, fill: "--q" },
+    }));
   });
 }
 

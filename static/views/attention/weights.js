@@ -12,7 +12,7 @@ import { h, replaceChanged, update } from "../../ui/dom.js";
 import { cellWeight, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
-import { CHANGED, drawWeights, freedOf, handTint, hatchLegend, leakMargin, reasonOf, struckOf } from "../query_key.js";
+import { drawWeights, freedOf, handLegend, hatchLegend, leakMargin, reasonOf, struckOf } from "../query_key.js";
 import { AVERAGES, attentionState } from "../view_states.js";
 import { averageNeeds, both, lines as chosenLines, lines } from "./steps.js";
 import { canSumCharacters, pairPartOf, showPart, unitCells, unitOf } from "./unit_cells.js";
@@ -218,14 +218,11 @@ export function drawWeightsStep({ places, forms, legend, pencil }, trace, state,
   const compared = isCompared(state, trace.model);
   const details = [trace.detail, ...(compared ? [/** @type {Detail} */ (trace.comparedDetail)] : [])];
   const ramp = scaleLegend(weightScale(), { number: String });
-  if (details.some(({ mask }) => mask.data.some(Boolean))) ramp.append(hatchLegend());
-  if (freedOf(trace)) ramp.append(h("span", { class: "stair" }), h("span", null, t("matrix.freed")));
-  if (details.some(({ mask }) => mask.data.includes(REASONS.edited))) ramp.append(...handLegend());
+  if (details.some(({ mask }) => mask.data.some((reasons) => reasons & ~REASONS.edited))) ramp.append(hatchLegend());
+  if (freedOf(trace)) ramp.append(legendItem(h("span", { class: "stair" }), t("matrix.freed")));
+  ramp.append(...handLegend(trace, state));
   if (!compared && struckOf(trace, state).some(({ below }) => below))
-    ramp.append(
-      h("s", { class: "mono" }, cellWeight(0)),
-      h("span", null, t("matrix.struck", { least: cellWeight(CHANGED) })),
-    );
+    ramp.append(legendItem(h("s", { class: "mono" }, cellWeight(0)), t("card.was")));
   replaceChanged(legend, lines.code?.linesLegend(trace, state) ?? ramp);
   places.both.hidden = !compared;
   places.alone.hidden = drawForms(forms, trace, state, actions) || compared;
@@ -233,11 +230,8 @@ export function drawWeightsStep({ places, forms, legend, pencil }, trace, state,
   else if (!places.alone.hidden) morph(places.alone, () => drawOne(places.alone, trace, state, actions, pencil.pen));
 }
 
-/** What is hidden by hand, as a swatch. */
-const handLegend = () => [
-  h("span", { class: "swatch", style: { "background-color": handTint() } }),
-  h("span", null, t("matrix.mask.edited")),
-];
+/** A sign and its word, which no line break parts. @param {HTMLElement} sign @param {string} words */
+const legendItem = (sign, words) => h("span", { class: "item" }, sign, h("span", null, words));
 
 /** @param {HTMLElement} place @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {Pen|null} pen */
 function drawOne(place, trace, state, actions, pen) {

@@ -43,7 +43,7 @@ import { phrase, t } from "../../ui/i18n.js";
  * @property {Bars} [bars] @property {Child} [words] @property {number} [share]  between label and number: one of these
  * @property {number|null} [was]  the share before an edit, as an outline
  * @property {Child} [output]  the number
- * @property {boolean} [lit]  the open step is about it
+ * @property {boolean} [lit]  the open step is about it @property {boolean} [same]  of what changed, it did not
  *
  * @typedef {{query: Child, key: Child, where: string, value: string, was?: string|null, both?: string|null}} Head  `both`: the value before and after, whose difference `value` is
  */
@@ -134,6 +134,7 @@ export function drawCard(root, { query, key, where, value, was = null, both = nu
     );
   }
   parts.drawn = drawn;
+  parts.list.classList.toggle("gap", both !== null);
   lines.forEach((line, i) => showLine(parts.lines[i], line));
   fit(root);
 }
@@ -193,9 +194,10 @@ function makeLine({ name, bars, share }) {
 /** @param {ReturnType<typeof makeLine>} parts @param {Line} line */
 function showLine(
   { element, label, middle, output, picture, meter },
-  { bars, words, share = 0, was = null, lit = false, ...line },
+  { bars, words, share = 0, was = null, lit = false, same = false, ...line },
 ) {
   element.classList.toggle("lit", lit);
+  element.classList.toggle("same", same);
   replaceChanged(label, line.label);
   replaceChanged(output, line.output ?? "");
   if (picture && bars) picture.show(bars);

@@ -221,12 +221,12 @@ function drawFeatureCard(root, trace, state, about, { gate, v, part }) {
       output: reasons ? "−∞" : "+ 0",
     },
     { name: "exp", label: ["e", h("sup", null, "s"), " ÷ Σ"], bars, output: ratio },
-    { name: "weight", label: t("card.weight"), share: weight, output: [significant(weight), checked] },
+    { name: "weight", label: t("card.weight"), share: weight, output: [checked, significant(weight)] },
     all.length > 0 && {
       name: "mean",
       label: t("card.mean"),
       bars: { values: all, look: "signed", chosen: f },
-      output: [significant(mean), checkMark(mean, model)],
+      output: [checkMark(mean, model), significant(mean)],
     },
     {
       name: "part",

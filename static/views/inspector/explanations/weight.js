@@ -140,10 +140,18 @@ export function draw(root, trace, state, actions) {
   drawZeroed(parts.steps.zeroed, trace, query, key);
   const { part, length } = drawEffect(parts, trace, state, valuesFor(scoring, query), terms, query, key);
   const lit = (state.view === "computation" && WALK_LIT[walkKind(trace, state)]) || (LIT[step] ?? ["exp", "weight"]);
-  drawWeightCard(parts.card, trace, state, { scoring, terms, query, key, part, length, lit });
+  const termsBefore = termsAsTrained(trace, scoring, query, key);
+  drawWeightCard(parts.card, trace, state, { scoring, terms, termsBefore, query, key, part, length, lit });
   for (const [name, { item }] of Object.entries(parts.steps))
     item.classList.toggle("lit", LIT[step]?.includes(name) ?? false);
   drawFeeds(parts.card, trace, state, actions);
+}
+
+/** The same terms without the edits; null: not here, or scores are made of more than q and k. @param {HeadTrace} trace @param {Scoring} scoring @param {number} query @param {number} key */
+function termsAsTrained({ detail, detailBefore: was }, scoring, query, key) {
+  const alike = was?.q && was.k && was.pattern && was.mask.data.length === detail.mask.data.length;
+  if (!alike || scoring.distance || scoring.bias || scoring.q !== detail.q || scoring.k !== detail.k) return null;
+  return weightTerms(was, { ...scoring, q: was.q, k: was.k }, query, key);
 }
 
 /** The step that the open picture shows: of attention, or of the walk. @param {HeadTrace} trace @param {State} state @returns {StepName} */

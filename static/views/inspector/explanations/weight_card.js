@@ -4,7 +4,7 @@ import { isDifference, isTrained } from "../../../model/compare/runs.js";
 import { dividesProducts, normPlace, stackOf } from "../../../model/description.js";
 import { isOpenHeadOff } from "../../../model/edits.js";
 import { tokenName } from "../../../model/labels.js";
-import { products, rowIn, sum } from "../../../model/matrix.js";
+import { cellIn, products, rowIn, sum } from "../../../model/matrix.js";
 import { biasRole, underRoot } from "../../../model/weight_arithmetic.js";
 import { queryName } from "../../../model/written.js";
 import { h } from "../../../ui/dom.js";
@@ -25,11 +25,12 @@ import { writesWords } from "../parts.js";
  */
 
 /**
- * @typedef {{scoring: Scoring, terms: Terms, query: number, key: number, part: number[], length: string|null,
+ * @typedef {{scoring: Scoring, terms: Terms, termsBefore: Terms|null, query: number, key: number, part: number[], length: string|null,
  *   lit: string[]}} About  part: a·v; length: how far a·v·W_O moves the stream, null if W_O is not known; lit: the lines
- *   that the open step is about
- * @typedef {{row: ArrayLike<number>, weight: number, changed: boolean, part: number[]|null}} Before  the same cell without the
- *   edits: its row of weights, its weight, whether that is another, and its a·v, null if that is not known
+ *   that the open step is about; termsBefore: without the edits, null if they are not known
+ * @typedef {{row: ArrayLike<number>, weight: number, changed: boolean, part: number[]|null, q: ArrayLike<number>|null, k: ArrayLike<number>|null,
+ *   terms: Terms|null}} Before  the same cell without the edits: its row of weights, its weight, whether that is another, its a·v, q and
+ *   k, and what leads from these to the weight; null: not known
  */
 
 /**
@@ -41,11 +42,12 @@ export function drawWeightCard(root, trace, state, about) {
   const before = isTrained(state) ? null : beforeOf(trace, about); // the other run of a comparison is not what was before
   const gap = isDifference(state) && before !== null;
   const names = { query: queryName(trace, query), key: nameIn(trace.keys.tokens, key) };
-  const lines = [
+  const all = [
     ...scoreLines(trace, about, names),
     ...softmaxLines(trace, about, before, gap),
     ...effectLines(trace, state, about, before, names),
   ];
+  const lines = gap && before ? all.map((line) => changeOf(line, trace, about, before)) : all;
   drawCard(
     root,
     {
@@ -53,7 +55,7 @@ export function drawWeightCard(root, trace, state, about) {
       where: whereOf(trace.model, state),
       value: gap ? signed(terms.model - before.weight) : weightText(terms.model),
       was: before?.changed && !gap ? weightText(before.weight) : null,
-      both: gap ? `${weightText(before.weight)} → ${weightText(terms.model)}` : null,
+      both: gap ? arrow(weightText(before.weight), weightText(terms.model)) : null,
     },
     lines.map((line) => ({ ...line, lit: lit.includes(line.name) })),
   );
@@ -63,13 +65,66 @@ export function drawWeightCard(root, trace, state, about) {
 const weightText = (weight) => (weight > 0 && weight < 5e-5 ? significant(weight, 2) : number(weight, weight && 4));
 
 /** null: it is not here, or PADs have come, which makes it another cell. @param {HeadTrace} trace @param {About} about @returns {Before|null} */
-function beforeOf({ detail, detailBefore: was }, { scoring, terms, query, key }) {
+function beforeOf({ detail, detailBefore: was }, { scoring, terms, termsBefore, query, key }) {
   if (!was?.pattern || was.pattern.data.length !== detail.pattern.data.length) return null;
   const row = rowIn(was.pattern, query);
   const weight = row[key];
   const part = scoring.distance || !was.v ? null : Array.from(rowIn(was.v, key), (one) => weight * one);
-  return { row, weight, changed: weightText(weight) !== weightText(terms.model), part };
+  const [q, k] = termsBefore ? [rowIn(was.q, query), rowIn(was.k, key)] : [null, null];
+  return { row, weight, changed: weightText(weight) !== weightText(terms.model), part, q, k, terms: termsBefore };
 }
+
+// What changed, line by line: bars are differences, and so is each number, or it is written before → after. A line that did not change
+// is the same as ever, and pale.
+
+const arrow = (/** @type {string} */ was, /** @type {string} */ is) => `${was} → ${is}`;
+
+/** As much of the longest bar is rounding. */
+const SAME = 1e-4;
+
+/** null: no bar is another. @param {ArrayLike<number>} now @param {ArrayLike<number>|null|undefined} was */
+function gapsOf(now, was) {
+  if (!was) return null;
+  const gaps = Array.from(now, (one, i) => one - was[i]);
+  const long = Math.max(...Array.from(now, Math.abs), ...Array.from(was, Math.abs));
+  return gaps.some((gap) => Math.abs(gap) > SAME * long) ? gaps : null;
+}
+
+/** @param {Line} line @param {HeadTrace} trace @param {About} about @param {Before} before @returns {Line} */
+function changeOf(
+  line,
+  { detailBefore },
+  { scoring, terms, query, key, part },
+  { q, k, part: partWas, terms: was, changed },
+) {
+  /** @param {ArrayLike<number>|null} gaps @param {string} [output] @returns {Line} */
+  const bars = (gaps, output) =>
+    gaps ? { ...line, bars: { values: gaps, look: line.bars?.look ?? "signed" }, output } : { ...line, same: true };
+  /** @param {string} from @param {string} to @returns {Line} */
+  const numbers = (from, to) =>
+    from === to
+      ? { ...line, same: true }
+      : { ...line, words: line.name === "mask" ? line.words : "", output: arrow(from, to) };
+  const two = (/** @type {number} */ one) => number(one, 2);
+  if (line.name === "part") return bars(gapsOf(part, partWas), "");
+  if (line.name === "moves") return { ...line, same: !changed };
+  if (line.name === "mask")
+    return numbers(detailBefore && cellIn(detailBefore.mask, query, key) ? "−∞" : "+ 0", terms.reasons ? "−∞" : "+ 0");
+  if (!was || !q || !k) return line;
+  if (line.name === "q") return bars(gapsOf(rowIn(scoring.q, query), q));
+  if (line.name === "k") return bars(gapsOf(rowIn(scoring.k, key), k));
+  if (line.name === "dot") return bars(gapsOf(terms.products, was.products), arrow(two(was.dot), two(terms.dot)));
+  if (line.name === "scaled") return numbers(two(was.scaled), two(terms.scaled));
+  if (line.name === "exp" && changed) {
+    const both = [ratioOf(was), `→ ${ratioOf(terms)}`].map((one) => h("span", { class: "card-row" }, one));
+    return { ...line, output: h("span", null, both) };
+  }
+  return line;
+}
+
+/** eˢ ÷ Σ. @param {Terms} terms */
+const ratioOf = ({ reasons, exp, rowSum }) =>
+  rowSum === 0 ? "0" : `${reasons ? 0 : significant(exp, 4)} ÷ ${significant(rowSum, 4)}`;
 
 /** @typedef {{query: string, key: string}} Names */
 
@@ -120,7 +175,7 @@ function addedLines(trace, about) {
   const heated = terms.temperature !== 1;
   const divides = dividesProducts(attention) && (terms.root !== 1 || heated);
   const added = biasRole(attention);
-  const score = [number(terms.scaled, 2), checkMark(terms.scaled, detail.scores.data[query * k.shape[0] + key])];
+  const score = [checkMark(terms.scaled, detail.scores.data[query * k.shape[0] + key]), number(terms.scaled, 2)];
   const { distances: values, apart } = terms;
   const far = [math(mo("+"), mi("q", "q"), mo("·"), sup(mi("a"), mi("K")))];
   /** @type {(Line|false)[]} */
@@ -153,14 +208,12 @@ function addedLines(trace, about) {
 
 /** + M, eˢ ÷ Σ, the weight. @param {HeadTrace} trace @param {About} about @param {Before|null} before @param {boolean} gap  whether what changed is shown @returns {Line[]} */
 function softmaxLines({ detail }, { terms, query, key }, before, gap) {
-  const { reasons, exp, rowSum, weight, model } = terms;
+  const { reasons, rowSum, weight, model } = terms;
   const row = rowIn(detail.pattern, query);
   const spread = rowSum === 0 && model > 0; // as transformers does, where our models give zeros
   const own = spread ? 1 / row.length : weight;
-  const bars =
-    gap && before
-      ? { values: Array.from(row, (one, at) => one - before.row[at]), chosen: key }
-      : { values: row, chosen: key, was: before?.row };
+  const gaps = gap ? gapsOf(row, before?.row) : null;
+  const bars = gaps ? { values: gaps, chosen: key } : { values: row, chosen: key, was: gap ? undefined : before?.row };
   return [
     {
       name: "mask",
@@ -172,14 +225,16 @@ function softmaxLines({ detail }, { terms, query, key }, before, gap) {
       name: "exp",
       label: ["e", h("sup", null, "s"), " ÷ Σ"],
       bars: { ...bars, look: "signed" },
-      output: gap ? "" : rowSum === 0 ? "0" : `${reasons ? 0 : significant(exp, 4)} ÷ ${significant(rowSum, 4)}`,
+      output: gap && before?.changed ? "" : ratioOf(terms),
+      same: gap && !before?.changed,
     },
     {
       name: "weight",
       label: t("card.weight"),
       share: model,
       was: before?.changed ? before.weight : null,
-      output: gap && before ? signed(model - before.weight) : [weightText(own), checkMark(own, model)],
+      output: gap && before?.changed ? signed(model - before.weight) : [checkMark(own, model), weightText(own)],
+      same: gap && !before?.changed,
     },
   ];
 }
@@ -225,11 +280,14 @@ function logitLine({ explained }, state, written, off) {
   const text = (/** @type {number} */ one) => signed(one, one && 2);
   const struck =
     was !== null && text(was) !== text(now) && h("s", { class: "card-was", title: t("card.was") }, text(was));
-  const output = isDifference(state) && was !== null ? text(now - was) : [struck, " ", text(now)];
+  const gap = isDifference(state) && was !== null;
+  const headWas = gap ? sum(found.logit) : 0;
+  const output = gap ? text(now - was) : [struck, " ", text(now)];
   return {
     ...line,
-    words: h("span", null, phrase("card.logit_of", { token, head: text(off ? 0 : head) })),
+    words: h("span", null, phrase("card.logit_of", { token, head: text((off ? 0 : head) - headWas) })),
     output: h("span", { title: t("card.adds") }, output),
+    same: gap && text(was) === text(now),
   };
 }
 
@@ -238,7 +296,8 @@ function writtenIn({ explained }, key) {
   const found = explained?.writes;
   if (!found || found.refused) return null;
   const name = (/** @type {number} */ id) => tokenName(found.tokens[id]);
-  const words = h("b", { translate: "no" }, found.favoured[key].map(name).join(" · "));
+  const names = new Set(/** @type {number[]} */ (found.favoured[key]).map(name)); // “ car” and “car” are read alike
+  const words = h("b", { translate: "no" }, [...names].join(" · "));
   return {
     key,
     favours: h("span", null, phrase("card.writes", { words })),
