@@ -792,13 +792,23 @@ def test_a_stroke_is_taken_back_and_a_token_hides_its_column(page: "Page", model
     wait_for_run(page, "!run.interventions")
 
 
-def test_a_pad_makes_other_cells_which_had_no_weight_before(page: "Page") -> None:
-    """It moves every row and key: the cell of the same place held another token's weight, or none."""
+def test_with_a_pad_a_cell_had_the_weight_of_its_tokens_and_the_pads_had_none(
+    page: "Page", model: checkpoint.Checkpoint
+) -> None:
+    """The PAD moves every row and key: what a cell had before is that of its two tokens, not that of the same place."""
     open_page_at(page, view="attention", pad=1, padding=False, query=9, key=8, river__shown="on")
     says = page.get_by_test_id("river-says")
     expect(says).to_contain_text(" is ")
     expect(says).not_to_contain_text("NaN")
     expect(page.get_by_test_id("arithmetic-value")).to_have_text(re.compile(r"\d"))
+    page.get_by_test_id("compare-before").click()
+    drawn(page)
+    page.get_by_test_id("compare-after").click()  # the run before is here now
+    before = float(traced(model).tensors[NAME][HEAD][8][7])
+    expect(page.get_by_test_id("arithmetic-was")).to_have_text(f"{before:.4f}")
+    page.locator("[data-matrix=weights]").focus()
+    page.keyboard.press("Home")
+    page.locator("[data-testid=readout][data-key='0']").wait_for()
     expect(page.get_by_test_id("arithmetic-was")).to_have_count(0)
 
 

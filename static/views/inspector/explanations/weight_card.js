@@ -1,5 +1,6 @@
 /** The arithmetic of one weight as a card: q and k, their products, the score, the softmax, and what the weight brings. */
 
+import { ABSENT } from "../../../model/compare/compare.js";
 import { isDifference, isTrained } from "../../../model/compare/runs.js";
 import { dividesProducts, normPlace, stackOf } from "../../../model/description.js";
 import { isOpenHeadOff } from "../../../model/edits.js";
@@ -64,14 +65,16 @@ export function drawWeightCard(root, trace, state, about) {
 /** As many digits for each weight; of one that they cannot tell from 0, its size. @param {number} weight */
 const weightText = (weight) => (weight > 0 && weight < 5e-5 ? significant(weight, 2) : number(weight, weight && 4));
 
-/** null: it is not here, or PADs have come, which makes it another cell. @param {HeadTrace} trace @param {About} about @returns {Before|null} */
+/** null: it is not here. @param {HeadTrace} trace @param {About} about @returns {Before|null} */
 function beforeOf({ detail, detailBefore: was }, { scoring, terms, termsBefore, query, key }) {
   if (!was?.pattern || was.pattern.data.length !== detail.pattern.data.length) return null;
   const row = rowIn(was.pattern, query);
   const weight = row[key];
   const part = scoring.distance || !was.v ? null : Array.from(rowIn(was.v, key), (one) => weight * one);
   const [q, k] = termsBefore ? [rowIn(was.q, query), rowIn(was.k, key)] : [null, null];
-  return { row, weight, changed: weightText(weight) !== weightText(terms.model), part, q, k, terms: termsBefore };
+  const there = cellIn(was.mask, query, key) !== ABSENT; // a PAD's cell is new
+  const changed = there && weightText(weight) !== weightText(terms.model);
+  return { row, weight, changed, part, q, k, terms: termsBefore };
 }
 
 // What changed, line by line: bars are differences, and so is each number, or it is written before → after. A line that did not change
