@@ -113,7 +113,7 @@ export const HIDDEN_IN = { head: 1, layer: 2, all: 3 };
  * @param {Uint8Array} mask  of the open head @param {Intervention[]} interventions @param {Omit<Head, "base"> & {layers: number}} head  `layers`: of its attention
  * @returns {Uint8Array}
  */
-export function hiddenIn(mask, interventions, { attention, first, layer, shape, layers }) {
+export function placesHidden(mask, interventions, { attention, first, layer, shape, layers }) {
   const wide = interventions.filter(
     ({ kind, allow, where }) =>
       kind === "mask" && !allow && (where.attention ?? first) === attention && (where.head ?? null) === null,

@@ -6,7 +6,7 @@ import { cssColour, inkOn } from "../chart/theme.js";
 import { ABSENT } from "../model/compare/compare.js";
 import { leakOfRow, openSquare } from "../model/compare/measure.js";
 import { nameText, tokenLabel, namesOf as tokenNames } from "../model/labels.js";
-import { HIDDEN_IN, hiddenIn, openedIn, REASONS } from "../model/mask_edits.js";
+import { HIDDEN_IN, openedIn, placesHidden, REASONS } from "../model/mask_edits.js";
 import { memo } from "../model/memo.js";
 import { position } from "../model/selection.js";
 import { inside } from "../model/sides.js";
@@ -238,7 +238,7 @@ function handOf({ detail, attention, attentions }, { interventions }) {
   if (!detail?.mask?.data.includes(REASONS.edited)) return null;
   const { layer, head, mask } = detail;
   const of = { attention: attention.id, first: attentions[0].id, layer, head, layers: attention.n_layer };
-  return hiddenIn(mask.data, interventions, { ...of, shape: /** @type {[number, number]} */ (mask.shape) });
+  return placesHidden(mask.data, interventions, { ...of, shape: /** @type {[number, number]} */ (mask.shape) });
 }
 
 /** Over the hatching of weights, by set of reasons: what is forbidden anyway has no colour. */

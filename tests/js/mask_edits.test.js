@@ -9,9 +9,9 @@ import {
   editedLine,
   flipped,
   HIDDEN_IN,
-  hiddenIn,
   maskUnder,
   openedIn,
+  placesHidden,
   REASONS,
   zeroAfter,
 } from "../../static/model/mask_edits.js";
@@ -146,7 +146,7 @@ test("a hidden cell is known by the widest place in which it is hidden", () => {
     ...[0, 1].map((layer) => mask({ layer, query: 4, key: 3 }, false)), // not in the open one
     mask({ head: 1, query: 4, key: 4 }, false),
   ];
-  const found = hiddenIn(maskUnder(head, edits), edits, { ...head, layers: 3 });
+  const found = placesHidden(maskUnder(head, edits), edits, { ...head, layers: 3 });
   const cells = Object.fromEntries(
     [...found].flatMap((place, at) => (place ? [[`${Math.floor(at / N)} ${at % N}`, place]] : [])),
   );
