@@ -118,6 +118,9 @@ const isCovered = ({ quiz }, page) => quiz && TOLD.test(page?.dataset.quiz ?? "n
 /** The space around the button that ranks the heads, where it stands in the line over them. Pixels. */
 const WHICH_ROOM = 44;
 
+/** Down to here the start page says what the lines are (css/start.css). */
+const KEY_ENDS = 160;
+
 /** How many answers have a bar: in the whole picture, and in the strip. */
 const [BARS, FEW_BARS] = [5, 2];
 
@@ -137,6 +140,7 @@ function createRiver(parts) {
     parts.root.style.setProperty("--foot", `${foot ?? 0}px`);
     parts.root.style.setProperty("--foot-width", `${answers.width}px`);
     parts.root.style.setProperty("--table", `${table ?? 0}px`);
+    if (parts.root.parentElement) parts.root.parentElement.dataset.answers = answers.y < KEY_ENDS ? "high" : "low";
   });
   const rolls = { rolled: rolledOnce(), before: rolledOnce(), compared: rolledOnce() };
   const measuring = createKnockoutMeasuring(soon);

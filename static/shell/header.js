@@ -72,6 +72,7 @@ export function buildHeader(owner) {
       button("btn export-button", { dataset: { testid: "export" } }, t("export.button")),
     ),
     languages: owner ? Object.entries(LANGUAGE_SIGNS).map(languageLink) : [],
+    other: owner ? otherLanguage() : null,
     type: owner ? icon("type", "header.large_type", "A⁺") : null,
     theme: owner ? icon("theme", "header.theme", "◐") : null,
     full: owner ? icon("full-page", "full.button", fullSign()) : null,
@@ -85,7 +86,7 @@ export function buildHeader(owner) {
   const { model, lessons, quiz, share, type, theme, full, teach, help } = parts;
   const more = buildMore([quiz, teach, parts.export, full, type, theme, help], [quiz, teach, full, help]);
   const asides = h("div", { class: "asides" }, lessons, share, languages);
-  const element = h("header", null, brand, model, grow, asides, more.element);
+  const element = h("header", null, brand, model, grow, asides, parts.other, more.element);
   return { element, brand, ...parts, asides, more };
 }
 
@@ -105,6 +106,13 @@ function icon(name, title, sign) {
 function languageLink([code, sign]) {
   const own = code === language() ? { class: "on", "aria-current": "true" } : { href: `./?lang=${code}` };
   return h("a", { hreflang: code, lang: code, dataset: { lang: code }, ...own }, sign);
+}
+
+/** On the start page of a phone, whose menu has both: who cannot read this finds the other without it. */
+function otherLanguage() {
+  const [code, sign] = Object.entries(LANGUAGE_SIGNS).find(([one]) => one !== language()) ?? ["en", ""];
+  const attrs = { class: "btn quiet other-language", href: `./?lang=${code}`, hreflang: code, lang: code };
+  return h("a", { ...attrs, dataset: { testid: "other-language" } }, sign);
 }
 
 const exporting = lazy(() => import("../export/exporter.js"));
@@ -133,17 +141,16 @@ export function createHeader(context) {
   if (header.full) createFullPage(header.full);
   if (header.type) createLargeType(header.type, (type) => actions.set({ type }));
   header.theme?.addEventListener("click", () => actions.set({ theme: switchTheme() }));
-  for (const link of header.languages) {
-    link.addEventListener("click", () => remember("lang", /** @type {string} */ (link.dataset.lang)));
-  }
+  const languages = [...header.languages, ...(header.other ? [header.other] : [])];
+  for (const link of languages) link.addEventListener("click", () => remember("lang", link.hreflang));
 
   return (trace, state, error) => {
     shown = [trace, state, error];
     drawMenu(state.model, error);
     drawExport(trace, state, error);
-    for (const link of header.languages) {
-      if (link.dataset.lang === state.lang) continue;
-      link.href = withParam(linkOf(state, declared), "lang", /** @type {string} */ (link.dataset.lang));
+    for (const link of languages) {
+      if (link.hreflang === state.lang) continue;
+      link.href = withParam(linkOf(state, declared), "lang", link.hreflang);
     }
   };
 }

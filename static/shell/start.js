@@ -44,10 +44,12 @@ export function startPatch(examples, models, own, declared) {
 export function createStart(context) {
   const { frame } = context;
   const { start: root } = frame;
-  const step = stepOf(frame.dock);
+  const writes = writesOf(frame.dock);
+  const what = h("p", { class: "start-what" }, whatWords());
   const key = riverKey();
-  frame.dock.prepend(step);
-  frame.path.element.append(h("p", { class: "start-lines" }, t("start.lines")));
+  frame.say.append(writes);
+  frame.sentence.under.append(what);
+  frame.panels.river?.append(h("div", { class: "start-key" }, h("p", { class: "start-lines" }, t("start.lines")), key));
   frame.header.brand.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
     event.preventDefault();
@@ -63,12 +65,12 @@ export function createStart(context) {
     before = state;
     const shown = state.start && state.lesson === null && !isEmpty(state);
     root.hidden = !shown;
-    step.hidden = !shown;
+    writes.hidden = what.hidden = !shown;
     frame.root.classList.toggle("at-start", shown);
     if (shown) sayKey(key);
     if (!shown || built) return;
     built = true;
-    build(root, context, key).catch((error) => {
+    build(root, context).catch((error) => {
       built = false;
       console.error(error);
     });
@@ -93,27 +95,24 @@ function continuedLine({ actions, declared, examples, models, firstModel, frame 
   return line;
 }
 
-/** Step, where the dock will have it: beside Back, which has nothing to go back to; then what this page is. @param {HTMLElement} dock */
-function stepOf(dock) {
-  /** @param {string} name @param {string} sign */
-  const content = (name, sign) => [
-    h("span", { class: "word" }, t(`generation.${name}`)),
-    h("span", { class: "sign-text", "aria-hidden": true }, sign),
-  ];
-  const click = () => dock.querySelector(".dock-tools [data-act=step]")?.dispatchEvent(new MouseEvent("click"));
-  const [data, title] = [{ testid: "start-step", act: "step" }, t("generation.step_about")];
-  const writes = h(
-    "div",
-    { class: "writes" },
-    h("span", { class: "btn nothing", "aria-hidden": true, dataset: { act: "back" } }, content("back", "‹")),
-    h("button", { class: "btn", type: "button", title, dataset: data, on: { click } }, content("step", "›")),
-  );
-  const what = ["what", "what_long"].map((name) => h("span", { class: name }, t(`start.${name}`)));
-  return h("div", { class: "start-writes" }, writes, h("p", null, what));
+/** What this page is: a low window has room for few words. */
+const whatWords = () => ["what", "what_long"].map((name) => h("span", { class: name }, t(`start.${name}`)));
+
+/** The dock's Back and Step at the end of the headline. Back is there while the dock's has something to undo: css/start.css. @param {HTMLElement} dock */
+function writesOf(dock) {
+  /** @param {"back"|"step"} act @param {string} sign */
+  const one = (act, sign) => {
+    const click = () => dock.querySelector(`.dock-tools [data-act=${act}]`)?.dispatchEvent(new MouseEvent("click"));
+    const attrs = { class: "btn", type: "button", title: t(`generation.${act}_about`), on: { click } };
+    const word = h("span", { class: "word" }, t(`generation.${act}`));
+    const shown = h("span", { class: "sign-text", "aria-hidden": true }, sign);
+    return h("button", { ...attrs, dataset: { testid: `start-${act}`, act } }, word, shown);
+  };
+  return h("div", { class: "writes start-writes" }, one("back", "‹"), one("step", "›"));
 }
 
-/** @param {HTMLElement} root @param {Context} context @param {HTMLElement} key  of the river */
-async function build(root, context, key) {
+/** @param {HTMLElement} root @param {Context} context */
+async function build(root, context) {
   const { actions, declared, examples, models, frame } = context;
   const { translation, masks, digit } = /** @type {Cards} */ (await (await fetch("static/start_cards.json")).json());
   const shown = loadedOf(examples, models);
@@ -149,13 +148,14 @@ async function build(root, context, key) {
     const title = h("span", { class: "title" }, h("b", null, t(`start.${name}`)), promise);
     return h("a", attrs, h("span", { class: "figure" }, picture), title);
   }
-  const lesson = button("start-lesson", "lesson-button", t("start.lesson"), () =>
+  const asks = [h("b", null, t("start.lesson")), " ", h("span", null, t("start.lesson.time"))];
+  const lesson = button("start-lesson", "lesson-button", asks, () =>
     actions.set({ lesson: "attention", lessonStep: 1 }),
   );
-  const more = button("start-more", "", t("start.more", { n: shown.length }), () =>
+  const more = button("start-more", "", [t("start.more", { n: shown.length - 1 })], () =>
     actions.set({ drawer: "examples" }),
   );
-  const aside = h("div", { class: "start-aside" }, key, lesson, more);
+  const aside = h("div", { class: "start-aside" }, lesson, more);
   replace(root, headsButton(context), cards.filter(Boolean), aside);
   update(root, { "aria-busy": "false" });
 }
@@ -166,23 +166,25 @@ function headsButton({ actions, modelOf }) {
   if (!attentionsOf(model).length) return null;
   const { stack, n_layer, n_head: n } = attentionOf(model);
   const layer = n_layer - 1;
-  return button("start-heads", "", t("start.heads", { n, layer }), () => actions.set(openingLayer({ stack, layer })));
+  return button("start-heads", "", [t("start.heads", { n, layer })], () => actions.set(openingLayer({ stack, layer })));
 }
 
-/** @param {string} testid @param {string} kind @param {string} text @param {() => void} click */
-const button = (testid, kind, text, click) =>
-  h("button", { class: `btn ${kind}`, type: "button", dataset: { testid }, on: { click } }, text);
+/** @param {string} testid @param {string} kind @param {(Node|string)[]} words @param {() => void} click */
+const button = (testid, kind, words, click) =>
+  h("button", { class: `btn ${kind}`, type: "button", dataset: { testid }, on: { click } }, words);
 
 // The pictures: weights in percent, drawn in the colours of the theme.
 
 /** A picture and what becomes of it: the side of each, and the arrow's room between them. Pixels. */
 const [SIDE, ARROW] = [84, 32];
 
-/** The arrow between the two, and the box of both. */
+/** The arrow between the two. */
 const arrow = () => svg("text", { x: SIDE + ARROW / 2, y: SIDE / 2 + 5, class: "arrow" }, "→");
-const pairBox = () => {
-  const width = 2 * SIDE + ARROW;
-  return { viewBox: `0 0 ${width} ${SIDE}`, width, height: SIDE, "aria-hidden": true };
+
+/** The box of a picture, which begins at the left of its card. @param {number} width @param {number} height */
+const box = (width, height) => {
+  const at = { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "xMinYMid", width, height };
+  return { ...at, "aria-hidden": true };
 };
 
 /** A line between two words is drawn from this weight on. Percent. */
@@ -223,13 +225,7 @@ function translationPicture({ from, to, weights }) {
   /** @param {string[]} words @param {number[]} xs @param {string} role @param {number} y */
   const texts = (words, xs, role, y) =>
     words.map((word, i) => svg("text", { x: xs[i].toFixed(1), y, class: role }, word));
-  return svg(
-    "svg",
-    { viewBox: `0 0 ${width} 92`, width, height: 92, "aria-hidden": true },
-    lines,
-    texts(from, above, "k", 13),
-    texts(to, below, "q", 86),
-  );
+  return svg("svg", box(width, 92), lines, texts(from, above, "k", 13), texts(to, below, "q", 86));
 }
 
 /** The weights with the mask, an arrow, and without it. @param {Masked} of */
@@ -250,7 +246,13 @@ function masksPicture({ causal, without }) {
       }),
     );
   };
-  return svg("svg", pairBox(), matrix(causal, 0, true), arrow(), matrix(without, SIDE + ARROW, false));
+  return svg(
+    "svg",
+    box(2 * SIDE + ARROW, SIDE),
+    matrix(causal, 0, true),
+    arrow(),
+    matrix(without, SIDE + ARROW, false),
+  );
 }
 
 /** The digit, with [CLS]'s weight on each patch, and the answer. @param {number[][]} pixels @param {number} levels @param {Digit} digit */
@@ -270,6 +272,6 @@ function digitPicture(pixels, levels, { weights, answer }) {
   const picture = pixelPicture(pixels, levels);
   for (const [name, value] of Object.entries({ x: 0, y: 0, width: SIDE, height: SIDE }))
     picture.setAttribute(name, String(value));
-  const said = svg("text", { x: SIDE + ARROW + SIDE / 2, y: SIDE / 2 + 12, class: "answer" }, answer);
-  return svg("svg", pairBox(), picture, patches, arrow(), said);
+  const said = svg("text", { x: SIDE + ARROW + 10, y: SIDE / 2 + 9, class: "answer" }, answer);
+  return svg("svg", box(2 * SIDE + ARROW, SIDE), picture, patches, arrow(), said);
 }

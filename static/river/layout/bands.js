@@ -84,6 +84,9 @@ export function labelledRows(rows, peaks, chosen, apart) {
 /** The distance from one row to the next: the least, one that leaves space for a label, and the largest. */
 const [LEAST_PITCH, LABELLED_PITCH, MOST_PITCH] = [5, 15, 25];
 
+/** On the start page, which has no heads below them. */
+const START_PITCH = 60;
+
 /** Two labels are at least this far apart: where each row of a text has its own, and elsewhere. */
 const [OWN_PITCH, LABEL_PITCH] = [12, 12.5];
 
@@ -126,6 +129,7 @@ export function bandsOf(rolled, row, frame, above) {
     mostPitch,
     large = false,
     waits = false,
+    start = false,
     labelPitch = (strip || rolled.length > 1 ? LABEL_PITCH : OWN_PITCH) * type,
   } = frame;
   const peaks = rolled.map(peaksOf);
@@ -139,9 +143,10 @@ export function bandsOf(rolled, row, frame, above) {
   const least = large ? 0 : rolled.length > 1 ? labels : LEAST_PITCH;
   const others = Math.max(1, count - (rolled.length > 1 || mostPitch || only ? 0 : 1)); // than the chosen one, which is as high as its river
   const folded = waits && rolled.some(({ river }) => river.tokens > ALL_ROWS);
+  const farthest = mostPitch ?? (start && !only ? START_PITCH : MOST_PITCH);
   const fitting = folded
     ? (room - LEAST_PITCH) / count
-    : Math.min((mostPitch ?? MOST_PITCH) * type, Math.max(least, (room - fat) / others));
+    : Math.min(farthest * type, Math.max(least, (room - fat) / others));
   const between = strip ? BETWEEN_IN_STRIP : BETWEEN;
   const pitch = strip ? (strip - fat - title - 4 - (rolled.length - 1) * between) / count : fitting;
   const columns = only ? onlyColumn(rolled, frame, only) : allColumns(rolled, frame);

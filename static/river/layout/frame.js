@@ -62,6 +62,12 @@ const [FAT, MOST_FAT, BARE_FAT] = [1 / 8, 46, 44];
 /** The least height of the rows over heads: of one stack, and of two. */
 const [LEAST_ROOM, LEAST_ROOM_OF_TWO] = [226, 240];
 
+/** On the start page what its cards and the edges around them take (css/start.css), the names over and under the rows, and the most height of the rows. */
+const [CARDS, START_BESIDES, START_MOST] = [132, 62, 760];
+
+/** The same picture is lighter where it is larger. */
+const START_FAT = 1 / 12;
+
 /** The most height of the rows where there are no heads, as in a lesson. */
 const MOST_BARE = 560;
 
@@ -108,6 +114,7 @@ export function frameOf(canvas, shown, width, { unfolded }) {
     open,
   };
   const top = canvas.getBoundingClientRect().top + scrollY;
+  if (start && !phone && !bare) return { ...base, heads: [], ...startRows(canvas, innerHeight - top) };
   const sheet = shown.low ? lowSheet(canvas) : null;
   if (sheet) return { ...base, ...rowsAbove(sheet.getBoundingClientRect().top - top, facts.rolled.length, base) };
   const part = facts.rolled.length > 1 ? 0.24 : innerHeight < LOW ? 0.33 : 0.3; // two stacks have twice as many rows, and flatter heads
@@ -131,11 +138,18 @@ export function frameOf(canvas, shown, width, { unfolded }) {
     most,
     room: phone ? (start || bare ? ROOM_ON_PHONE : ROOM_OVER_HEADS) : room,
     fat: phone ? 36 : bare ? BARE_FAT : Math.min(MOST_FAT, room * FAT),
-    heads: bare || start ? [] : drawn, // the cards of the start page stand in their place
+    heads: bare || start ? [] : drawn,
     headRoom,
     fold: phone ? 0 : fold,
     only: phone ? (open ?? { stack: facts.rolled[0].river.stack, layer: last }) : null,
   };
+}
+
+/** On the start page the rows take what its cards leave. @param {HTMLCanvasElement} canvas @param {number} left  of the window */
+function startRows(canvas, left) {
+  const cards = Number.parseFloat(getComputedStyle(canvas).getPropertyValue("--start-cards")) || CARDS;
+  const room = Math.min(START_MOST, Math.max(240, left - cards - START_BESIDES));
+  return { room, most: room, fat: room * START_FAT };
 }
 
 /** Above a sheet: what titles and best guesses take; how thick a whole river is, as a part of the rows; and from answer to answer. */
