@@ -153,6 +153,12 @@ export function partText({ bytes }) {
 /** @type {(tokens: Token[]) => Name[]} */
 export const namesOf = memo((tokens) => numbered(wordsOf(tokens)).map((name, i) => withPatch(name, tokens[i])));
 
+/** The names of some tokens as text: "red₂"; the same array for the same tokens. @type {(tokens: Token[]) => string[]} */
+export const namesIn = memo((tokens) => namesOf(tokens).map(nameText));
+
+/** Their labels, with the marks of spaces; the same array for the same tokens. @type {(tokens: Token[]) => string[]} */
+export const labelsOf = memo((tokens) => tokens.map(tokenLabel));
+
 /** @param {Token[]} tokens */
 const wordsOf = (tokens) =>
   characterGroups(tokens).flatMap(({ tokens: run, text }) =>

@@ -3,7 +3,7 @@
 import { nodeAt, textAt } from "../state/text_tree.js";
 import { offsetOf } from "./compare/runs.js";
 import { attentionOf, writesTarget } from "./description.js";
-import { isContent, namesOf, nameText, tokenLabel } from "./labels.js";
+import { isContent, namesIn, tokenLabel } from "./labels.js";
 import { indexOfMost, sum } from "./matrix.js";
 import { memo } from "./memo.js";
 import { inside } from "./sides.js";
@@ -121,14 +121,13 @@ export const rowOfToken = (token, written) => (written ? Math.max(0, token - 1) 
 
 /** Rows by what they write, as labels: "⇒ を買った". What the last one writes is not there yet. @type {(tokens: Token[]) => string[]} */
 export const writtenNames = memo((tokens) => {
-  const names = namesOf(tokens).map(nameText);
+  const names = namesIn(tokens);
   return names.map((_, row) => `⇒ ${names[row + 1] ?? COMES}`);
 });
 
 /** What a sentence calls a query: the token that its row writes, or that attends. @param {Pick<ModelTrace, "attention"|"queries">} trace @param {number} row */
 export function queryName({ attention, queries: { tokens } }, row) {
-  const name = namesOf(tokens)[tokenOfRow(row, standsForWritten(attention))];
-  return name ? nameText(name) : COMES;
+  return namesIn(tokens)[tokenOfRow(row, standsForWritten(attention))] ?? COMES;
 }
 
 /** The labels of a matrix's rows; in a cross-attention with what they write: "START ⇒ 駅". The same array for the same tokens. @type {(tokens: Token[], writes: boolean) => string[]} */

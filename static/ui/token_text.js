@@ -85,6 +85,7 @@ export function kindOfToken({ text, partial, special }, before) {
   if (/^ ?[.。]$/.test(text)) return t("token_kind.stop");
   if (/^ ?[,、]$/.test(text)) return t("token_kind.comma");
   if (/^ ?["“”„«»「」『』]$/.test(text)) return t("token_kind.quote");
+  if (/^ ?['‘’`]$/.test(text)) return t("token_kind.apostrophe");
   const goesOn = /^\p{L}/u.test(text) && /\p{L}$/u.test(before.text) && !before.special;
   return goesOn && !SPACELESS.test(text) ? t("token_kind.piece", { word: `${before.text.trim()}${text}` }) : null;
 }

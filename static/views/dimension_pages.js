@@ -2,6 +2,7 @@
 
 import { drawMatrix } from "../chart/matrix/matrix.js";
 import { scaleLegend, signedScale } from "../chart/matrix/scale.js";
+import { labelsOf, namesIn } from "../model/labels.js";
 import { memo } from "../model/memo.js";
 import { position } from "../model/selection.js";
 import { h, setText, update } from "../ui/dom.js";
@@ -10,7 +11,6 @@ import { headLabel, headParts } from "../ui/heads.js";
 import { phrase, t } from "../ui/i18n.js";
 import { namedLabel } from "../ui/token_text.js";
 import { nameOfPart } from "./parts.js";
-import { labelsOf, namesIn } from "./query_key.js";
 
 /**
  * @import { Scale } from "../chart/matrix/scale.js"

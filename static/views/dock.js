@@ -1,7 +1,7 @@
 /** The dock: Back, Step and Play; what the model answers as chips; how the next token is drawn; and the drawers of generation. */
 
 import { fillsMask, predictsTokens } from "../model/description.js";
-import { tokenName } from "../model/labels.js";
+import { namesIn, tokenName } from "../model/labels.js";
 import { rowOf } from "../model/selection.js";
 import { canHide, filled, taken } from "../model/written.js";
 import { DEFAULTS } from "../state/store.js";
@@ -242,8 +242,9 @@ const CANDIDATES = {
     );
     const found = [...all.filter(isDrawn), ...all.filter((/** @type {Candidate} */ one) => !isDrawn(one))];
     const written = choosesWritten(state, trace.model);
-    const [key, named] = written ? ["here", tokens[row + 1]] : ["after", tokens[row]];
-    const said = last ? null : phrase(`candidates.${key}`, { token: namedToken(named, "q") });
+    const name = namesIn(tokens)[written ? row + 1 : row];
+    const token = h("b", { class: "q", translate: "no" }, name);
+    const said = last ? null : phrase(`candidates.${written ? "here" : "after"}`, { token });
     return { said, found };
   },
   gap(trace, state, actions) {

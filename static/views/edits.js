@@ -14,7 +14,7 @@ import { attentionOf, attentionsOf, can, has, trainedCausal } from "../model/des
 import { countOf, editsOf, groupsOf, switched, without } from "../model/edits.js";
 import { partWritten } from "../model/formula_edits.js";
 import { everyLayer } from "../model/interventions.js";
-import { namesOf, nameText } from "../model/labels.js";
+import { namesIn } from "../model/labels.js";
 import { sideOf } from "../model/sides.js";
 import { COMES, standsForWritten } from "../model/written.js";
 import { createEditHistory } from "../state/edit_history.js";
@@ -345,9 +345,8 @@ function edgeWords(group, trace) {
   const name = (/** @type {"queries"|"keys"} */ end, /** @type {number} */ at) => {
     // The row of a translation is called by what it writes, as in the sentence.
     const writes = end === "queries" && open !== undefined && standsForWritten(open);
-    const names = open && trace ? namesOf(sideOf(trace.sides, open[end]).tokens) : [];
-    const token = names[writes ? at + 1 : at];
-    return h("b", { translate: "no" }, token ? nameText(token) : writes && names[at] ? COMES : String(at));
+    const names = open && trace ? namesIn(sideOf(trace.sides, open[end]).tokens) : [];
+    return h("b", { translate: "no" }, names[writes ? at + 1 : at] ?? (writes && names[at] ? COMES : String(at)));
   };
   /** @param {"queries"|"keys"} end @param {number[]} tokens */
   const named = (end, tokens) => {
@@ -387,6 +386,6 @@ function rowPatched({ where }, trace) {
   const open = trace.attentions.find(({ id }) => id === (where.attention ?? trace.attentions[0].id));
   const at = where.query ?? where.key ?? null;
   if (!open || at === null) return null;
-  const token = namesOf(sideOf(trace.sides, open[where.key == null ? "queries" : "keys"]).tokens)[at];
-  return h("b", { translate: "no" }, token ? nameText(token) : String(at));
+  const names = namesIn(sideOf(trace.sides, open[where.key == null ? "queries" : "keys"]).tokens);
+  return h("b", { translate: "no" }, names[at] ?? String(at));
 }

@@ -4,7 +4,7 @@ import { colourTable, paintCells } from "../chart/matrix/sheet.js";
 import { rampStops } from "../chart/theme.js";
 import { activationOf } from "../model/activations.js";
 import { answeringStack } from "../model/description.js";
-import { labelName, namesOf, nameText, tokenLabel } from "../model/labels.js";
+import { labelName, namesIn, tokenLabel } from "../model/labels.js";
 import { largest, rowIn } from "../model/matrix.js";
 import { position } from "../model/selection.js";
 import { h, keepingFocus, perRoot, replace, setText } from "../ui/dom.js";
@@ -65,7 +65,7 @@ export function draw(root, trace, state, actions) {
   const post = rowIn(trace.tensor(ffn.post), query);
   const found = termsOf(trace, state, { stack: ffn.stack, query });
   const active = post.reduce((count, value) => count + (value > 0 ? 1 : 0), 0);
-  const token = h("b", { class: "q" }, nameText(namesOf(trace.queries.tokens)[query]));
+  const token = h("b", { class: "q" }, namesIn(trace.queries.tokens)[query]);
   const word = activationOf(ffn.activation).silences ? "active" : "above";
   const vars = { n: active === 1 ? 1 : integer(active), of: integer(post.length) };
   const words = h("span", null, t(`ffn.card_${word}`, vars), " ", t(found ? "ffn.card_most" : "ffn.card_strongest"));

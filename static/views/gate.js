@@ -3,6 +3,7 @@
 import { signedScale, weightScale } from "../chart/matrix/scale.js";
 import { identityOf } from "../model/description.js";
 import { headOf } from "../model/identities.js";
+import { namesIn } from "../model/labels.js";
 import { cellIn, rowIn } from "../model/matrix.js";
 import { featureOf, position } from "../model/selection.js";
 import { segment } from "../ui/controls.js";
@@ -13,7 +14,6 @@ import { namedLabel } from "../ui/token_text.js";
 import { drawFeatureMatrix } from "./dimension_pages.js";
 import { equationOf, roleName } from "./formulas.js";
 import { buildStation, drawHead, nameOfPart, part } from "./parts.js";
-import { namesIn } from "./query_key.js";
 import { gateState } from "./view_states.js";
 
 /**

@@ -4,6 +4,7 @@ import { roomBeside } from "../chart/matrix/layout.js";
 import { drawMatrix } from "../chart/matrix/matrix.js";
 import { scaleLegend, signedScale } from "../chart/matrix/scale.js";
 import { has, normLetters, normPlace, stackOf } from "../model/description.js";
+import { labelsOf, namesIn } from "../model/labels.js";
 import { position } from "../model/selection.js";
 import { h, perRoot, replace, setText } from "../ui/dom.js";
 import { number, significant } from "../ui/format.js";
@@ -12,7 +13,7 @@ import { phrase, t } from "../ui/i18n.js";
 import { math, mi, mo, mtext, sub } from "../ui/mathml.js";
 import { namedLabel } from "../ui/token_text.js";
 import { buildStation, drawHead } from "./parts.js";
-import { labelsOf, namesIn, queryNames } from "./query_key.js";
+import { queryNames } from "./query_key.js";
 
 /**
  * @import { Axis, Matrix } from "../chart/matrix/matrix.js"

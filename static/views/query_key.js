@@ -5,7 +5,7 @@ import { colourAt, weightScale } from "../chart/matrix/scale.js";
 import { cssColour, inkOn } from "../chart/theme.js";
 import { ABSENT } from "../model/compare/compare.js";
 import { leakOfRow, openSquare } from "../model/compare/measure.js";
-import { nameText, tokenLabel, namesOf as tokenNames } from "../model/labels.js";
+import { labelsOf, namesIn } from "../model/labels.js";
 import { HIDDEN_IN, openedIn, placesHidden, REASONS } from "../model/mask_edits.js";
 import { memo } from "../model/memo.js";
 import { position } from "../model/selection.js";
@@ -27,9 +27,6 @@ import { phrase, t } from "../ui/i18n.js";
 
 /** A further reason: the shown run has no such cell (compare/align.js). @type {Object<string, number>} */
 const WITH_ABSENT = { ...REASONS, absent: 16 };
-
-/** The labels of some tokens; the same array for the same tokens. */
-export const labelsOf = memo((/** @type {Token[]} */ tokens) => tokens.map(tokenLabel));
 
 /** Why a cell is forbidden, in words; "" if it is not. @param {number} reasons */
 export function reasonOf(reasons) {
@@ -111,9 +108,6 @@ const quoted = (name) => (/^[“‹「⟨]/.test(name) ? name : t("matrix.quoted
 /** Of a weight, that the query attends to the key; of another number, which query and key it is about. @param {Square} own @param {number} at */
 const attends = ({ ofWeights, reasons }, at) =>
   ofWeights ? (reasons?.[at] ? "matrix.cannot_attend" : "matrix.attends") : "matrix.pair";
-
-/** What the tokens are called as rows: "red₂"; the same array for the same tokens. */
-export const namesIn = memo((/** @type {Token[]} */ tokens) => tokenNames(tokens).map(nameText));
 
 /** What the rows of a head are called: in a cross-attention by what they write, "⇒ を買った". @param {Pick<ModelTrace, "attention"|"queries">} trace */
 export const queryNames = ({ attention, queries: { tokens } }) =>

@@ -2,7 +2,7 @@
 
 import { announce } from "../chart/pictures.js";
 import { headOf } from "../model/identities.js";
-import { tokenName } from "../model/labels.js";
+import { namesIn, tokenName } from "../model/labels.js";
 import { rowIn } from "../model/matrix.js";
 import { position } from "../model/selection.js";
 import { h, keepingFocus, perRoot, replace, svg } from "../ui/dom.js";
@@ -12,7 +12,6 @@ import { math, mi, mn, mo, row, sub, sup } from "../ui/mathml.js";
 import { namedLabel } from "../ui/token_text.js";
 import { drawLengths } from "./lengths.js";
 import { buildStation, drawHead, foldedPart, nameOfPart, part } from "./parts.js";
-import { namesIn } from "./query_key.js";
 import { rotationState } from "./view_states.js";
 
 /**

@@ -495,6 +495,7 @@ def test_a_click_on_a_written_word_offers_others_in_its_place(page: "Page", text
     expect(card).to_contain_text("Click the word to take another.")
     word.click()
     expect(word).to_have_class(re.compile(r"\bq\b"))  # its row is chosen, as ever
+    expect(page.get_by_test_id("gen-step")).to_have_accessible_name("Write at the end")
     expect(page.locator(".tok.later")).to_have_count(1)  # it does not read the one after it
     expect(offered.first).to_be_visible()
     expect(card).to_contain_text(re.compile(r"^Instead of .*%\):"))
@@ -520,6 +521,7 @@ def test_a_click_on_a_written_word_offers_others_in_its_place(page: "Page", text
     assert ids_of(page) == [*ids[:at], other]
     expect(card).to_be_hidden()
     expect(word).to_be_focused()
+    expect(page.get_by_test_id("gen-step")).to_have_accessible_name("Write")  # its row is the last one now
     for kept in (ids, [*ids[:at], other]):
         expect(node(page, kept)).to_have_count(1)  # both texts are in the tree
 

@@ -93,6 +93,7 @@ testWith({
   "token_kind.quote": "quote",
   "token_kind.stop": "stop",
   "token_kind.comma": "comma",
+  "token_kind.apostrophe": "apostrophe",
   "token_kind.piece": "on: {word}",
 })("a chip says what a token is that is not a whole word", () => {
   const token = (text, more = {}) => /** @type {any} */ ({ text, bytes: "", partial: false, special: false, ...more });
@@ -102,6 +103,7 @@ testWith({
   assert.equal(after(".", token("She")), null, "a word begins after punctuation");
   assert.equal(after("車", token("を")), null, "without spaces nothing tells where a word begins");
   assert.equal(after(" said", token(' "')), "quote");
+  assert.equal(after(" said", token("’")), "apostrophe");
   assert.deepEqual(
     [".", " ,", "、"].map((one) => after(" said", token(one))),
     ["stop", "comma", "comma"],

@@ -1,7 +1,7 @@
 /** How the river writes tokens, layers, answers and their numbers. */
 
 import { showsMeans } from "../../model/description.js";
-import { namesOf, nameText, partText } from "../../model/labels.js";
+import { namesIn, nameText, partText } from "../../model/labels.js";
 import { COMES, standsForWritten } from "../../model/written.js";
 import { h } from "../../ui/dom.js";
 import { briefPercent, number, signed } from "../../ui/format.js";
@@ -59,7 +59,7 @@ export function queryNameOf(facts, edge) {
 /** @param {Answer} answer */
 export function answerName({ token, name }) {
   if (!token) return className(String(name));
-  return token.partial ? partText(token) : nameText(namesOf([token])[0]);
+  return token.partial ? partText(token) : namesIn([token])[0];
 }
 
 /** @param {{stack: string}} band @param {number} layer @param {boolean} narrow */

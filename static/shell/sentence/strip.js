@@ -32,7 +32,7 @@ import { shortSideName, sideName } from "./translation_sides.js";
  * @import { Actions } from "../../views/view.js"
  */
 
-/** What stands before a token by itself. */
+/** What stands before the first token. */
 const NOTHING = { text: "", special: false };
 
 // One token of a strip, and the text below all of them.
@@ -56,8 +56,8 @@ function createToken(side, choose) {
   });
   return {
     button,
-    /** @param {Token} token @param {Shown} shown */
-    show(token, { generated, hidden, pad, nth, place }) {
+    /** @param {Token} token @param {{text: string, special: boolean}} before @param {Shown} shown */
+    show(token, before, { generated, hidden, pad, nth, place }) {
       index = token.index;
       const called = token.patch ? patchWords(token.patch) : tokenName(token);
       const name = t("sentence.token", { index, label: called, id: token.id });
@@ -66,7 +66,7 @@ function createToken(side, choose) {
       const narrow = !token.patch && open === null && token.text.trim().length === 1;
       const classes = { narrow, partial: token.partial, gen: generated, special: token.special, pad, unseen: hidden };
       for (const [one, is] of Object.entries(classes)) button.classList.toggle(one, is);
-      const kind = token.patch ? null : kindOfToken(token, NOTHING);
+      const kind = token.patch ? null : kindOfToken(token, before);
       const said = [label, generated && t("sentence.generated"), hidden && t("picture.hidden")].filter(Boolean);
       update(button, {
         "aria-label": said.join(", "),
@@ -206,7 +206,7 @@ export function createStrip(root, actions, name) {
       const names = namesOf(side.tokens);
       while (made.length < side.tokens.length) made.push(createToken(name, choose));
       for (const token of side.tokens)
-        made[token.index].show(token, {
+        made[token.index].show(token, side.tokens[token.index - 1] ?? NOTHING, {
           generated: token.index < side.real.end && token.index - side.real.start >= from,
           hidden: side.hidden.includes(token.index),
           pad: !inside(side.real, token.index),

@@ -7,7 +7,7 @@
 import { keyOf, requestOf } from "../../data/request.js";
 import { isTrained } from "../../model/compare/runs.js";
 import { predictsTokens } from "../../model/description.js";
-import { namesOf, nameText } from "../../model/labels.js";
+import { namesIn } from "../../model/labels.js";
 import { taken, writingSide } from "../../model/written.js";
 import { writerOf } from "../../views/generation/player.js";
 import { choosesWritten } from "../../views/places.js";
@@ -142,7 +142,7 @@ export function createSurprise(root, actions, name, choose, isPointed) {
     if (!all || index === null || index <= all.real.start || index >= all.real.end) return card.hide();
     const found = all.of(index);
     const { buttons } = /** @type {NonNullable<typeof now>} */ (now);
-    const named = { id: all.tokens[index].id, name: nameText(namesOf(all.tokens)[index]) };
+    const named = { id: all.tokens[index].id, name: namesIn(all.tokens)[index] };
     if (found)
       card.show(buttons[index], named, found, {
         offers: isOffered(index),

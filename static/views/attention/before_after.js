@@ -6,7 +6,7 @@ import { ABSENT, difference, laid } from "../../model/compare/compare.js";
 import { leakOfRow, openSquare } from "../../model/compare/measure.js";
 import { compared, comparisonOf, isBefore } from "../../model/compare/runs.js";
 import { layerOnly } from "../../model/interventions.js";
-import { namesOf, nameText } from "../../model/labels.js";
+import { namesIn } from "../../model/labels.js";
 import { REASONS } from "../../model/mask_edits.js";
 import { indexOfMost, sum } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
@@ -38,7 +38,7 @@ const ROUNDING = 1e-6;
  */
 function rowChange(before, after, trace, query) {
   const size = trace.keys.tokens.length;
-  const token = (/** @type {number} */ key) => h("b", { class: "k mono" }, nameText(namesOf(trace.keys.tokens)[key]));
+  const token = (/** @type {number} */ key) => h("b", { class: "k mono" }, namesIn(trace.keys.tokens)[key]);
   const parts = { query: h("b", { class: "q mono" }, queryName(trace, query)) };
   if (!inside(trace.queries.real, query)) return phrase("compare.pad_row", parts);
   /** @template {Float32Array|Uint8Array} Values @param {{data: Values}} matrix */

@@ -1,7 +1,7 @@
 /** Attention, step by step: A = softmax(QKᵀ/√d_k + M), the weights of the open head. */
 
 import { scaleLegend } from "../../chart/matrix/scale.js";
-import { namesOf, nameText } from "../../model/labels.js";
+import { namesIn } from "../../model/labels.js";
 import { REASONS } from "../../model/mask_edits.js";
 import { featureOf, position } from "../../model/selection.js";
 import { queryName } from "../../model/written.js";
@@ -219,7 +219,7 @@ function drawRowKeys(place, trace, state, actions, pen) {
   const { mask, overview } = trace.detail;
   const { tokens } = trace.keys;
   const row = rowOf(place);
-  const names = namesOf(tokens).map(nameText);
+  const names = namesIn(tokens);
   const reasonsOf = (/** @type {number} */ j) => mask?.data[query * names.length + j] ?? 0;
   const isHidden = (/** @type {number} */ j) => reasonsOf(j) === REASONS.edited;
   const allowed = names.map((_, j) => j).filter((j) => !reasonsOf(j) || (pen && isHidden(j)));

@@ -1,12 +1,12 @@
 /** The weights of the open attention by token, or summed to characters or words. */
 
-import { characterGroups, visibleText } from "../../model/labels.js";
+import { characterGroups, namesIn, visibleText } from "../../model/labels.js";
 import { indexOfMost, rowIn } from "../../model/matrix.js";
 import { memo } from "../../model/memo.js";
 import { position } from "../../model/selection.js";
 import { groupAt, mostlyBytes, sharesCharacters, summed, tokenGroups } from "../../model/token_groups.js";
 import { COMES, standsForWritten } from "../../model/written.js";
-import { namesIn, queryNames } from "../query_key.js";
+import { queryNames } from "../query_key.js";
 import { attentionState } from "../view_states.js";
 
 /**

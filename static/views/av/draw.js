@@ -4,6 +4,7 @@ import { roomBeside } from "../../chart/matrix/layout.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { isOpenHeadOff } from "../../model/edits.js";
+import { labelsOf, namesIn } from "../../model/labels.js";
 import { headIn, lengthOf, rowIn } from "../../model/matrix.js";
 import { queryName, rowLabels } from "../../model/written.js";
 import { segment } from "../../ui/controls.js";
@@ -15,7 +16,7 @@ import { math, mi, mo, mtext, row, sub, subsup } from "../../ui/mathml.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { drawStepper } from "../attention/stepper.js";
 import { buildStation, drawHead, nameOfPart, part } from "../parts.js";
-import { labelsOf, namesIn, queryNames, reasonOf } from "../query_key.js";
+import { queryNames, reasonOf } from "../query_key.js";
 import { AV_VALUES, avState } from "../view_states.js";
 import { chosenElement, drawElementSum, drawShares, valued, weighted } from "./sum.js";
 

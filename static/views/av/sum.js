@@ -1,6 +1,6 @@
 /** One element of z as a sum in words, and how much each key contributes to the row. */
 
-import { namesOf, nameText } from "../../model/labels.js";
+import { namesIn } from "../../model/labels.js";
 import { columnIn, largest, lengthOf, products, rowIn, sum } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { knowsScores, scoringOf, valuesFor } from "../../model/weight_arithmetic.js";
@@ -85,7 +85,7 @@ export function drawElementSum(root, trace, z, { query, dimension }, isOff) {
   const rest = order.slice(TERMS);
   const written = order
     .slice(0, TERMS)
-    .flatMap((j, i) => [i > 0 && " + ", termOf(weights[j], column[j], nameText(namesOf(trace.keys.tokens)[j]))]);
+    .flatMap((j, i) => [i > 0 && " + ", termOf(weights[j], column[j], namesIn(trace.keys.tokens)[j])]);
   const more = rest.length > 0 && [
     " + ",
     h(
@@ -125,16 +125,16 @@ export function drawShares(place, trace, z, { query, key }, onChoose) {
   const { v, pattern } = trace.detail;
   const all = keyShares(v, rowIn(pattern, query));
   const total = all.reduce((sum, { moved }) => sum + moved, 0);
-  const names = namesOf(keys.tokens);
+  const names = namesIn(keys.tokens);
   const token = h("b", { class: "q", translate: "no" }, queryName(trace, query));
   nameOfPart(place, phrase("av.shares_title", { token }), t(all.length ? "av.shares_about" : "av.shares_none"));
   const bars = all.slice(0, KEYS).map((one) => ({
     id: String(one.key),
-    name: nameText(names[one.key]),
+    name: names[one.key],
     share: one.moved / all[0].moved,
     value: percent(one.moved / total),
     words: t("av.share", {
-      key: nameText(names[one.key]),
+      key: names[one.key],
       a: significant(one.weight),
       length: significant(one.length),
       moved: significant(one.moved),

@@ -76,12 +76,15 @@ export function choiceOf({ step }, { rows, cols, ids = [], result }, [row, col])
   return { ...cell, ...token, ...other, ...unit, ...headAt(col, sharing(step), result.band) };
 }
 
+/** The column of an answer, by its name. @param {Picture["result"]} result @param {number} col */
+const answerIn = ({ cols }, col) => labelName(cols?.[col] ?? "");
+
 /**
  * "red₂", "car": the row and the column of an element, as the page calls them; of a result with one row, its column alone.
  * @param {Context} context @param {Picture} picture @param {number} row @param {number} col @returns {string[]}
  */
 export function elementIndex({ queries, keys }, { rows, cols, result }, row, col) {
-  const column = cols === "key" ? keys[col] : cols === "answer" ? labelName(result.cols?.[col] ?? "") : String(col);
+  const column = cols === "key" ? keys[col] : cols === "answer" ? answerIn(result, col) : String(col);
   return rows === "row" ? [column] : [(rows === "query" ? queries : keys)[row], column];
 }
 
@@ -91,11 +94,11 @@ export function elementIndex({ queries, keys }, { rows, cols, result }, row, col
  */
 export function elementName({ queries, keys, step }, { rows, cols, result }, row, col) {
   if (cols === "key") return [];
-  const [label, role] =
+  const [name, role] =
     rows === "query" ? [queries[row], "q"] : rows === "key" ? [keys[row], "k"] : [result.rows?.[row] ?? "", "q"];
-  const token = h("b", { class: role, translate: "no" }, labelName(label));
+  const token = h("b", { class: role, translate: "no" }, name);
   const kind = hasUnits(step) ? "unit" : cols;
-  const column = h("b", { class: "mono" }, cols === "answer" ? labelName(result.cols?.[col] ?? "") : col);
+  const column = h("b", { class: "mono" }, cols === "answer" ? answerIn(result, col) : col);
   const isClass = kind === "answer" && rows === "row" && step.kind === "logits";
   return phrase(`computation.of_${isClass ? "class" : kind}`, { token, column });
 }

@@ -1,6 +1,6 @@
 /** The model's tensors as the matrices of the formulas: converted once, then cached. No DOM. */
 
-import { namesOf, nameText } from "../../model/labels.js";
+import { namesIn } from "../../model/labels.js";
 import { headIn } from "../../model/matrix.js";
 import { memo } from "../../model/memo.js";
 import { featureOf, position } from "../../model/selection.js";
@@ -9,7 +9,6 @@ import { featureOf, position } from "../../model/selection.js";
  * @import { FetchedTrace, HeadTrace } from "../../data/model_trace.js"
  * @import { ModelDetail } from "../../model/description.js"
  * @import { Matrix } from "../../model/matrix.js"
- * @import { Side } from "../../model/sides.js"
  * @import { State } from "../../state/store.js"
  * @import { AttentionStep, Step } from "./steps.js"
  */
@@ -31,11 +30,6 @@ import { featureOf, position } from "../../model/selection.js";
  * @typedef {Context & {trace: HeadTrace, step: AttentionStep}} HeadContext  of an attention's step
  */
 
-const labelsOf = memo(
-  (/** @type {Side} */ { tokens }) => namesOf(tokens).map(nameText),
-  ({ tokens }) => [tokens],
-);
-
 /** @param {FetchedTrace} trace @param {State} state @param {Step} step @returns {Context} */
 export function contextOf(trace, state, step) {
   const { model, queries, keys } = trace;
@@ -49,8 +43,8 @@ export function contextOf(trace, state, step) {
     answer,
     feature: featureOf(state, trace.attention),
     ...position(state, trace),
-    queries: labelsOf(queries),
-    keys: labelsOf(keys),
+    queries: namesIn(queries.tokens),
+    keys: namesIn(keys.tokens),
   };
 }
 

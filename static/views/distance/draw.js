@@ -4,6 +4,7 @@ import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { has, parameterOf } from "../../model/description.js";
 import { headOf } from "../../model/identities.js";
+import { namesIn } from "../../model/labels.js";
 import { cellIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
@@ -12,7 +13,6 @@ import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { drawLengths } from "../lengths.js";
 import { buildLayerStation, drawStationStrip, foldedPart, nameOfPart, part } from "../parts.js";
-import { namesIn } from "../query_key.js";
 import { bias, kernel, tables } from "./learned.js";
 
 /**

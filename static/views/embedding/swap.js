@@ -4,7 +4,7 @@ import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, sizeScale } from "../../chart/matrix/scale.js";
 import { embeddingState, movable, swapOf } from "../../data/embedding.js";
 import { stackOf, stacksOf, writesTarget } from "../../model/description.js";
-import { tokenName } from "../../model/labels.js";
+import { labelsOf, tokenName } from "../../model/labels.js";
 import { memo } from "../../model/memo.js";
 import { inside, sideOf } from "../../model/sides.js";
 import { walkList } from "../../ui/controls.js";
@@ -14,7 +14,6 @@ import { keyFor, t } from "../../ui/i18n.js";
 import { math, mi, mo, mtext, row, sup } from "../../ui/mathml.js";
 import { tokenText } from "../../ui/token_text.js";
 import { depthLabels } from "../parts.js";
-import { labelsOf } from "../query_key.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"

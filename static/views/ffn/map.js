@@ -6,7 +6,7 @@ import { colourTable, paintCells } from "../../chart/matrix/sheet.js";
 import { cellAfterKey, nearestCell } from "../../chart/matrix/view.js";
 import { announce } from "../../chart/pictures.js";
 import { activationOf } from "../../model/activations.js";
-import { namesOf, nameText } from "../../model/labels.js";
+import { labelsOf, namesIn } from "../../model/labels.js";
 import { columnsIn } from "../../model/matrix.js";
 import { inside } from "../../model/sides.js";
 import { h, newId, perRoot, replace, setText, update } from "../../ui/dom.js";
@@ -14,7 +14,6 @@ import { integer, number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { nameOfPart } from "../parts.js";
-import { labelsOf, namesIn } from "../query_key.js";
 import { sharedBy } from "./data.js";
 
 /**
@@ -200,7 +199,7 @@ export function drawMap(root, shown, tokens, choice) {
   const { ofUnits, step, d } = shown;
   const title = ofUnits ? t("ffn.map_title", { n: integer(shown.n) }) : step.tap;
   const label = ofUnits ? t("ffn.map_label", { n: integer(shown.n) }) : t("ffn.stream_label", { path: step.tap, d });
-  parts.drawn = { ...shown, ...choice, tokens, names: namesOf(tokens).map(nameText), title, label };
+  parts.drawn = { ...shown, ...choice, tokens, names: namesIn(tokens), title, label };
   update(parts.box, { "aria-label": `${label}. ${t("ffn.map_keys")}` });
   parts.picture.style.setProperty("--rows", String(tokens.length));
   paint(parts);

@@ -4,7 +4,7 @@ import { tokenName } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
 import { upTo } from "../../model/written.js";
 import { segment } from "../../ui/controls.js";
-import { h, keepWidth, replace, setText, update } from "../../ui/dom.js";
+import { h, keepWidth, replaceChanged, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 
@@ -25,18 +25,19 @@ const SIGNS = { restart: "⇤", back: "‹", step: "›", play: "▶", pause: "�
 
 /**
  * A button. `why`: the reason why it cannot act now, or null; `face`: its word, which is also its test id; `other`: the word
- * that it changes to; `about`: what it does here, if not what its word always does.
+ * that it changes to; `says`: another word that it has here; `about`: what it does here, if not what its word always does.
  * @param {() => string} face @param {() => string|null} why @param {() => unknown} act
- * @param {{other?: (() => string)|null, about?: () => string|null}} [more]
+ * @param {{other?: (() => string)|null, says?: () => string, about?: () => string|null}} [more]
  */
-function createButton(face, why, act, { other = null, about = () => null } = {}) {
+function createButton(face, why, act, { other = null, says = face, about = () => null } = {}) {
   const click = () => why() === null && act();
   const node = h("button", { class: "btn", type: "button", on: { click } });
   const draw = () => {
     const [reason, name] = [why(), face()];
-    const [sign, word] = [SIGNS[name], t(`generation.${name}`)];
+    const [sign, word, own] = [SIGNS[name], t(`generation.${name}`), t(`generation.${says()}`)];
     const content = [h("span", { class: "word" }, word), h("span", { class: "sign-text", "aria-hidden": true }, sign)];
-    if (node.textContent !== word + sign) replace(node, content);
+    const usual = own === word ? null : h("span", { class: "usual", "aria-hidden": true }, content);
+    replaceChanged(node, usual ? [usual, h("span", { class: "word" }, own)] : content); // as wide
     update(node, { "aria-disabled": reason === null ? null : "true" });
     node.title = reason ?? about() ?? t(`generation.${name}_about`);
     Object.assign(node.dataset, { act: name, testid: `gen-${name}` });
@@ -65,6 +66,13 @@ export function createSheetTabs(here, actions) {
   tabs.box.classList.add("sheet-tabs");
   tabs.show(here, (drawer) => actions.set({ drawer }));
   return tabs.box;
+}
+
+/** Step writes at the end, also while an earlier token is chosen, and says so. @param {Session} session */
+function stepSays(session) {
+  const [from, now] = [session.from(), session.path()];
+  const behind = now !== null && from?.ids.length === now.ids.length && session.chosen(now) < now.ids.length - 1;
+  return behind ? "step_end" : "step";
 }
 
 /** Back to the prompt. @param {Session} session @param {Player} player */
@@ -99,7 +107,7 @@ export function createButtons(session, player) {
       () => "step",
       () => (playing() ? t("generation.is_playing") : end()),
       player.step,
-      { about: () => aboutStep(session) },
+      { says: () => stepSays(session), about: () => aboutStep(session) },
     ),
     createButton(
       () => (playing() ? "pause" : "play"),

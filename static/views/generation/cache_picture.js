@@ -6,7 +6,7 @@
 import { cssColour, currentTheme, pixelsBetween, pixelTable } from "../../chart/theme.js";
 import { tapOf } from "../../model/description.js";
 import { beyondWindow, tokensOf } from "../../model/kv_cache.js";
-import { namesOf, nameText } from "../../model/labels.js";
+import { namesIn } from "../../model/labels.js";
 import { h, replace } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -25,7 +25,7 @@ export const kvHeadOf = ({ n_head: heads, n_kv_head: shared }, { head }) =>
   Math.floor((Math.min(head, heads - 1) * shared) / heads);
 
 /** What the columns are called. @param {Pick<FetchedTrace, "sides">} trace @param {Attention} attention */
-export const columnNames = ({ sides }, attention) => namesOf(tokensOf(attention, sides)).map(nameText);
+export const columnNames = ({ sides }, attention) => namesIn(tokensOf(attention, sides));
 
 /**
  * @typedef {{from: number, to: number}} Fresh  the columns that the newest step computed

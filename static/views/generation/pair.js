@@ -5,7 +5,7 @@
 
 import { klBits, logSoftmax } from "../../model/compare/measure.js";
 import { attentionOf, attentionsOf, overviewOf, tapOf } from "../../model/description.js";
-import { namesOf, nameText, textOf, tokenName } from "../../model/labels.js";
+import { namesIn, textOf, tokenName } from "../../model/labels.js";
 import { sharedLength } from "../../model/selection.js";
 import { comparedNodes, nodeShown } from "../../model/written.js";
 import { patchBetween, runOf } from "../../state/run.js";
@@ -208,7 +208,7 @@ const mostIn = (row) =>
 /** The keys that the last tokens attend to most; what both texts begin with is one row. @param {Node} a @param {Node} b @param {number} common */
 function lookRows(a, b, common) {
   const [p, q] = [/** @type {Float32Array} */ (a.row), /** @type {Float32Array} */ (b.row)];
-  const [first, second] = [a, b].map(({ tokens }) => namesOf(tokens).map(nameText));
+  const [first, second] = [a, b].map(({ tokens }) => namesIn(tokens));
   const [ofA, ofB] = [mostIn(p), mostIn(q)];
   const both = [...new Set([...ofA, ...ofB])].filter((key) => key < common);
   const own = (/** @type {number} */ key) => key >= common;

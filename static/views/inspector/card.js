@@ -3,7 +3,7 @@
 import { rankState } from "../../data/explain.js";
 import { canPut, otherSentence } from "../../model/by_hand.js";
 import { can } from "../../model/description.js";
-import { namesOf, nameText } from "../../model/labels.js";
+import { namesIn } from "../../model/labels.js";
 import {
   h,
   inOneColumn,
@@ -49,7 +49,7 @@ import { phrase, t } from "../../ui/i18n.js";
  */
 
 /** What the picture calls a token: as it is read, numbered where it comes again. @param {Token[]} tokens @param {number} index */
-export const nameIn = (tokens, index) => nameText(namesOf(tokens)[index]);
+export const nameIn = (tokens, index) => namesIn(tokens)[index];
 
 /** The open head: "head 5·5", with its attention if the model has several. @param {Model} model @param {State} state */
 export const whereOf = (model, { attention, layer, head }) =>

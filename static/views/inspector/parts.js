@@ -12,7 +12,7 @@ import {
   wordOf,
 } from "../../model/description.js";
 import { isKnown } from "../../model/identities.js";
-import { namesOf, nameText } from "../../model/labels.js";
+import { namesIn } from "../../model/labels.js";
 import { featureOf } from "../../model/selection.js";
 import { columnsOf } from "../../model/taps.js";
 import { h, perRoot, replaceChanged } from "../../ui/dom.js";
@@ -114,8 +114,7 @@ export function drawSentence(step, key, vars, ...more) {
 export const value = (text, role = "") => h("b", { class: `mono ${role}`.trim() }, text);
 
 /** "red₂": a token in the colour of its role, numbered where its word comes again. @param {Token[]} tokens @param {number} index @param {string} role */
-export const tokenInRole = (tokens, index, role) =>
-  h("b", { class: role, translate: "no" }, nameText(namesOf(tokens)[index]));
+export const tokenInRole = (tokens, index, role) => h("b", { class: role, translate: "no" }, namesIn(tokens)[index]);
 
 /** A token's position, in small type. @param {number} index */
 export const at = (index) => h("small", null, String(index));

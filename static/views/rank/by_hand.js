@@ -13,7 +13,7 @@ import {
 } from "../../model/by_hand.js";
 import { editing } from "../../model/compare/runs.js";
 import { attentionOf, stackOf, trainedCausal } from "../../model/description.js";
-import { namesOf, nameText } from "../../model/labels.js";
+import { namesIn } from "../../model/labels.js";
 import { buildFold, segment } from "../../ui/controls.js";
 import { h, keepingFocus, replace, setText, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
@@ -125,7 +125,7 @@ export function drawByHand(parts, trace, state, actions) {
     isOfHead(what) ? headName(model, { attention: attention.id, layer, head }) : t("hand.layer", { layer }),
   );
   const ids = { here: ours.map(({ id }) => id), there: theirs.map(({ id }) => id) };
-  const names = { here: namesOf(ours).map(nameText), there: namesOf(theirs).map(nameText) };
+  const names = { here: namesIn(ours), there: namesIn(theirs) };
   const put = (/** @type {number|null} */ row, /** @type {number|null} */ from) => {
     const made = putByHand(state, model, {
       ...{ what, source },

@@ -4,7 +4,7 @@ import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { RANK_AGAINST, rankState } from "../../data/explain.js";
 import { answeringStack, attentionsOf } from "../../model/description.js";
-import { labelName, tokenLabel } from "../../model/labels.js";
+import { labelName, namesIn, tokenLabel } from "../../model/labels.js";
 import { indexOfMost } from "../../model/matrix.js";
 import { rowOf } from "../../model/selection.js";
 import { segment } from "../../ui/controls.js";
@@ -13,7 +13,6 @@ import { checkMark, errorText, number, signed } from "../../ui/format.js";
 import { attentionName } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { className } from "../../ui/token_text.js";
-import { namesIn } from "../query_key.js";
 import { answerPlace, ffnName, headName, opening } from "./effects.js";
 import { blocksOf, buildBlock, mostAfter, tonesOf } from "./map.js";
 

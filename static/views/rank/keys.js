@@ -2,12 +2,13 @@
 
 import { rankingPicture, saveButtons } from "../../chart/figures.js";
 import { answerRequest, RANK_AXES, RANK_SCOPES, rankState } from "../../data/explain.js";
+import { namesIn } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { segment } from "../../ui/controls.js";
 import { h, keepingFocus, replace, scrolling, setText, signedTrack, tableHead, update } from "../../ui/dom.js";
 import { errorText, number, percent, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { namesIn, queryNames } from "../query_key.js";
+import { queryNames } from "../query_key.js";
 import { headName, measuredAnswer } from "./effects.js";
 
 /**

@@ -3,6 +3,7 @@
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, signedScale, sizeScale } from "../../chart/matrix/scale.js";
 import { normPlace, wordOf } from "../../model/description.js";
+import { labelsOf, namesIn } from "../../model/labels.js";
 import { inside } from "../../model/sides.js";
 import { segment } from "../../ui/controls.js";
 import { h, perRoot } from "../../ui/dom.js";
@@ -10,7 +11,6 @@ import { number, significant } from "../../ui/format.js";
 import { firstKey, phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { nameOfPart } from "../parts.js";
-import { labelsOf, namesIn } from "../query_key.js";
 import { residualState, STREAM_MEASURES, STREAM_PARTS } from "../view_states.js";
 
 /**
