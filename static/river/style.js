@@ -24,7 +24,7 @@ const COLOURS = {
   ground: "--paper",
 };
 
-/** @typedef {Pick<PictureStyle, "colours"|"signed"|"lost"|"font"|"type"|"least"|"title"|"counted"|"stackName"|"folded"|"onlyHead"|"placeName">} Basics */
+/** @typedef {Pick<PictureStyle, "colours"|"signed"|"lost"|"font"|"type"|"least"|"title"|"counted"|"passed"|"stackName"|"folded"|"onlyHead"|"placeName">} Basics */
 
 /** Its letters are larger than other pictures' to begin with. */
 const MOST = 1.25;
@@ -59,6 +59,7 @@ function readStyle() {
     title: layerTitle,
     counted: (band, layer) =>
       t("river.layer_of", { title: layerTitle(band, layer, false), last: band.columns.length - 1 }),
+    passed: t("river.passed"),
     stackName: (stack) => t(`residual.stack.${stack}`),
     folded: (n) => t("river.folded", { n }),
     onlyHead: (head) => t("river.only_head", { head }),

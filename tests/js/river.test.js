@@ -9,6 +9,7 @@ import { edgeKey, knockoutsOf, toggled, withoutKnockouts } from "../../static/mo
 import { namesOf, nameText } from "../../static/model/labels.js";
 import { between, stageOf, swollen } from "../../static/river/draw/animation.js";
 import { drawHeads, drawHeadWords } from "../../static/river/draw/heads.js";
+import { drawMoving } from "../../static/river/draw/scene.js";
 import { layerAt, layersOf, nearestPlace, placeAfterKey, stripAt, widestAt } from "../../static/river/input/places.js";
 import { decidingEdges, edgesTo } from "../../static/river/knockout_effects.js";
 import { foldsOf, labelledRows, rowsOf } from "../../static/river/layout/bands.js";
@@ -238,12 +239,20 @@ test("the picture keeps its height while a text is written, and labels thin out"
   assert.ok(of(8).bottom < of(14).bottom, "a short text needs less");
   for (const n of [18, 30, 50]) assert.ok(Math.abs(of(n).bottom - of(14).bottom) < 1, `${n} tokens`);
   assert.equal(of(18).labelled.size, 18);
-  assert.deepEqual(named(26).slice(0, 4), [0, 2, 4, 6]);
-  assert.deepEqual(named(27).slice(0, 12), named(26).slice(0, 12), "they stay where the text goes on");
   for (const n of [26, 30, 50]) {
-    const at = [...of(n).labelled].map(({ y }) => y).sort((a, b) => a - b);
-    assert.ok(Math.min(...at.slice(1).map((y, i) => y - at[i])) >= 12, `${n} tokens`);
+    const { rows, labelled, outer } = of(n);
+    assert.equal(labelled.size, n, "every row has its name, in two columns");
+    assert.ok(!outer.has(rows[n - 1]), "the chosen one stays next to its row");
+    assert.deepEqual([...outer].slice(0, 3), [rows[1], rows[3], rows[5]]);
   }
+  for (const n of [26, 30, 50]) {
+    const { labelled, outer } = of(n);
+    for (const column of [outer, [...labelled].filter((row) => !outer.has(row))]) {
+      const at = [...column].map(({ y }) => y).sort((a, b) => a - b);
+      assert.ok(Math.min(...at.slice(1).map((y, i) => y - at[i])) >= 9.5, `${n} tokens: letters of 9 px`);
+    }
+  }
+  assert.deepEqual(named(27).slice(0, 12), named(26).slice(0, 12), "they stay where the text goes on");
 });
 
 test("the pointer finds the line it is on, not its stream", () => {
@@ -255,10 +264,12 @@ test("the pointer finds the line it is on, not its stream", () => {
   assert.equal(lineAt(scene.lines, x, y), edge);
   assert.equal(lineAt(scene.lines, edge.x0 + 1, edge.y0 + edge.width / 2 + 7), edge);
   assert.equal(lineAt(scene.lines, x, y - 60), null);
-  const thin = { ...edge, width: 0.5, y0: edge.y0 + 14, y1: edge.y1 + 14 };
-  const beside = (/** @type {number} */ below) => lineAt([edge, thin], edge.x0 + 1, edge.y0 + below);
-  assert.equal(beside(edge.width / 2 + 6), edge, "between both the thick one");
-  assert.equal(beside(14), thin, "the one under the pointer");
+  const hair = (/** @type {number} */ below) => ({ ...edge, width: 0.5, y0: edge.y0 + below, y1: edge.y1 + below });
+  const near = edge.width / 2 + 7;
+  const beside = (/** @type {number} */ below) => lineAt([edge, hair(near), hair(40)], edge.x0 + 1, edge.y0 + below);
+  assert.equal(beside(near), edge, "12 px around a thick line are its own, though a hair line lies there");
+  assert.deepEqual(beside(40), hair(40), "further away, the one under the pointer");
+  assert.equal(lineAt([hair(near)], edge.x0 + 1, edge.y0 + near + 9), null, "8 px around a hair line");
 });
 
 test("arrow keys walk through rows and layers, from an encoder's river down to the decoder", () => {
@@ -415,7 +426,7 @@ test("heads keep their columns while the text above them grows, until a third of
 
 test("squares with their numbers fill their column, and a bar is far from the next square", () => {
   const column = { x: 8, y: 0, width: 174, height: 262 };
-  const { squares } = squaresOf(column, { ...HEADS, number: 23 });
+  const { squares } = squaresOf(column, { ...HEADS, bars: true, number: 23 });
   assert.ok(squares.every(({ numbered, width }) => numbered && width >= 60));
   const [first, second] = squares;
   assert.equal(first.x, column.x, "under the name of its layer");
@@ -423,7 +434,7 @@ test("squares with their numbers fill their column, and a bar is far from the ne
   const bar = first.x + first.width + 3 + 4;
   assert.ok(second.x - bar >= 8);
   assert.equal(squareAt(squares, first.x + first.width + 10, first.y + 5), first, "its number is part of it");
-  const slim = squaresOf({ ...column, width: 125 }, { ...HEADS, number: 23 }).squares;
+  const slim = squaresOf({ ...column, width: 125 }, { ...HEADS, bars: true, number: 23 }).squares;
   assert.ok(
     slim.every(({ numbered, width }) => !numbered && width >= 50),
     "where numbers would cost much, it has none",
@@ -451,7 +462,7 @@ test("a head's bar rises at its right edge: ochre for what the answer loses, blu
       share: Math.abs(effects[head]) / 0.4,
     }),
   };
-  const { squares } = squaresOf(AREA, { ...HEADS, count: 3, order: [0, 1, 2], number: 23 });
+  const { squares } = squaresOf(AREA, { ...HEADS, count: 3, order: [0, 1, 2], bars: true, number: 23 });
   const bands = [{ end: 150, columns: [{ x0: 0, x1: 150 }] }];
   drawHeads(pen, /** @type {any} */ ({ squares, more: [], bands }), /** @type {any} */ (style));
   assert.deepEqual(
@@ -462,6 +473,47 @@ test("a head's bar rises at its right edge: ochre for what the answer loses, blu
   const [{ box }] = filled;
   assert.equal(box[1] + box[3], squares[0].y + squares[0].height);
   assert.ok(box[0] > squares[0].x + squares[0].width && box[1] > squares[0].y + 10, "below its number");
+});
+
+test("in the strip over a head, its line alone is not pale; what is hidden or off is dashed", () => {
+  /** @type {{colour: string, alpha: number, dashed: boolean}[]} */
+  const strokes = [];
+  let dash = /** @type {number[]} */ ([]);
+  const pen = /** @type {any} */ (
+    new Proxy(
+      { globalAlpha: 1, strokeStyle: "", measureText: () => ({ width: 9 }) },
+      {
+        get: (own, name) => {
+          if (name in own) return Reflect.get(own, name);
+          if (name === "setLineDash") return (/** @type {number[]} */ to) => (dash = to);
+          if (name !== "stroke") return () => {};
+          return () => strokes.push({ colour: own.strokeStyle, alpha: own.globalAlpha, dashed: dash.length > 0 });
+        },
+      },
+    )
+  );
+  const scene = riverLayout(rollout(rivers(SMALL), "main", 1), 1, { ...FRAME, strip: 70 });
+  const [line] = scene.lines.filter(({ own }) => !own);
+  const path = () => ({ moveTo: () => {}, bezierCurveTo: () => {} });
+  const style = {
+    ...{ type: 1, least: 0, font: "", colours: { q: "q", cut: "cut", own: "own", pale: "pale" }, path },
+    ...{ stage: null, preview: null, hovered: null, picked: null, bead: null, cursor: null, over: null },
+    ...{ title: () => "", counted: () => "", passed: "", tone: () => "tone", bars: [] },
+  };
+  const alphas = (/** @type {string} */ colour) => strokes.filter((one) => one.colour === colour);
+  drawMoving(pen, { ...scene, chosen: line }, /** @type {any} */ (style));
+  assert.deepEqual(alphas("q"), [{ colour: "q", alpha: 1, dashed: false }]);
+  assert.ok(alphas("own").length > 0 && [...alphas("own"), ...alphas("tone")].every(({ alpha }) => alpha <= 0.4));
+  strokes.length = 0;
+  drawMoving(pen, { ...scene, ghosts: [line] }, /** @type {any} */ (style));
+  assert.deepEqual(alphas("cut"), [{ colour: "cut", alpha: 1, dashed: true }]);
+  assert.ok(alphas("own").every(({ alpha }) => alpha <= 0.4));
+  strokes.length = 0;
+  drawMoving(pen, scene, /** @type {any} */ (style));
+  assert.ok(
+    alphas("own").every(({ alpha }) => alpha === 1),
+    "nothing is open: all is as it is",
+  );
 });
 
 test("of heads too small to read, the three most decisive are drawn, and how many are not", () => {

@@ -71,7 +71,7 @@ export function createPainter(canvas) {
   const pictures = createPictures();
   const still = createStill();
   /** @param {Board} board @param {number} dpr @returns {PictureStyle|null} */
-  const styleOf = ({ shown, scene, hovered, picked, bead, cursor, preview, time, bars }, dpr) => {
+  const styleOf = ({ shown, scene, hovered, picked, bead, cursor, over, preview, time, bars }, dpr) => {
     if (!shown) return null;
     const style = currentStyle(canvas);
     const { facts, trace } = shown;
@@ -89,6 +89,7 @@ export function createPainter(canvas) {
       picked,
       bead: stage || scene?.isStrip ? null : bead,
       cursor,
+      over,
       wrote: wroteOf(facts),
       writtenLabels: writtenLabels(facts),
       tone: (line) =>
@@ -115,7 +116,10 @@ export function createPainter(canvas) {
     },
     /** The same with another pen, without what only pointing at it shows. @param {Board} board @param {any} pen */
     draw(board, pen) {
-      const style = styleOf({ ...board, time: 1, hovered: null, picked: null, bead: null, cursor: null }, 2);
+      const style = styleOf(
+        { ...board, time: 1, hovered: null, picked: null, bead: null, cursor: null, over: null },
+        2,
+      );
       if (style && board.scene) drawScene(pen, board.scene, { ...style, path: () => pen.path() });
     },
   };

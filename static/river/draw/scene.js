@@ -21,8 +21,9 @@ import { drawAnswers, drawLabels, drawLens, write } from "./text.js";
 /** The width of all streams before they swell. */
 const THIN = 0.8;
 
-/** @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
-function drawRivers(pen, scene, style) {
+/** @param {Pen} pen @param {Scene} scene @param {PictureStyle} given */
+function drawRivers(pen, scene, given) {
+  const style = { ...given, quiet: scene.isStrip && (scene.chosen !== null || scene.ghosts.length > 0) };
   pen.save();
   if (style.stage) reached(pen, scene, style.stage.flow);
   drawWash(pen, scene, style);
@@ -130,8 +131,8 @@ const NEAR = 4;
 /** @param {Band} band */
 const finenessOf = ({ rows }) => Math.min(1, Math.min(rows[0].height, rows[rows.length - 1].height) / NEAR) || 1;
 
-/** While one head is shown, all else fades. @param {PictureStyle} style */
-const fadeOf = ({ preview }) => (preview ? 0.22 : 1);
+/** While one head is shown, all else fades; in the strip, beside the one line that is open or knocked out. @param {PictureStyle & {quiet?: boolean}} style */
+const fadeOf = ({ preview, quiet }) => (preview ? 0.22 : quiet ? 0.4 : 1);
 
 /** The thin lines below the wide ones, or those that change less; under one that passes on less, the width that it had. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 function drawLines(pen, scene, style) {
@@ -143,13 +144,10 @@ function drawLines(pen, scene, style) {
     const { was = 0 } = line;
     if (was > line.width) stroke(pen, style.lost, was, () => bend(pen, line), fadeOf(style));
     const width = widthNow(scene, style, line, on ? 2.5 : 0.9);
-    const alpha = 0.95 * fadeOf(style) * (scene.isStrip && scene.ghosts.length && !on ? BESIDE_GHOSTS : 1);
+    const alpha = 0.95 * (on ? 1 : fadeOf(style));
     stroke(pen, on ? style.colours.q : style.tone(line), width, () => bend(pen, line), alpha);
   }
 }
-
-/** In a strip, where lines lie close together, how much of the others is left beside what is knocked out. */
-const BESIDE_GHOSTS = 0.4;
 
 /** A line that is knocked out: thin, however wide it was, so that several stay apart. @param {Pen} pen @param {Line} line @param {number} thin @param {PictureStyle} style */
 function drawGhost(pen, line, thin, style) {
@@ -216,7 +214,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {Name[]|null} writtenLabels  instead of its names, where there is no space for both
  * @property {(band: Band, layer: number, narrow: boolean) => string} title  of a layer
  * @property {(band: Band, layer: number) => string} counted  a title that says from where layers are counted
- * @property {(stack: string) => string} stackName
+ * @property {(stack: string) => string} stackName @property {string} passed  what runs on from an encoder to its decoder
  * @property {(n: number) => string} folded  what a row of n tokens is called
  * @property {(head: string) => string} onlyHead  how a line is called that is knocked out in one head
  * @property {Bar[]} bars
@@ -236,6 +234,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {() => Path2D} [path]  of another pen than a canvas's
  * @property {Line|null} hovered @property {Line|null} picked @property {Bead|null} bead
  * @property {{band: number, row: number, layer: number}|null} cursor  of the keyboard
+ * @property {Open|Link|null} over  the name of a layer or of a place that is pointed at
  */
 
 /** @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
@@ -304,8 +303,28 @@ function drawTitles(pen, band, { only, bands, lit, links }, style) {
     const crossed = only !== null && band === bands[0] && bands.length > 1;
     const texts = [only && !crossed ? style.counted(band, layer) : "", style.title(band, layer, false)];
     const whole = texts.find((text) => text && (crossed || pen.measureText(text).width + 10 <= x1 - x0 - taken));
-    pen.fillText(whole ?? style.title(band, layer, true), crossed ? 2 : x0 + (whole ? 8 : 4), y);
+    const [text, x] = [whole ?? style.title(band, layer, true), crossed ? 2 : x0 + (whole ? 8 : 4)];
+    if (isOver(style.over, { stack: band.stack, layer })) underlined(pen, text, x, y, style.colours.accent);
+    pen.fillText(text, x, y);
   });
+  const [from, to] = [columns[columns.length - 1].x1, bands[0].columns[0].x0];
+  write(pen, style, { size: 13, colour: style.colours.dim });
+  if (band !== bands[0] && only === null && pen.measureText(style.passed).width + 12 <= to - from)
+    pen.fillText(style.passed, from + 8, y);
+}
+
+/** Whether the pointer is at the name of a layer, or at that of a place. @param {PictureStyle["over"]} over @param {Open|Link} of */
+const isOver = (over, of) =>
+  over !== null &&
+  over.stack === of.stack &&
+  over.layer === of.layer &&
+  ("to" in over ? over.to : null) === ("to" in of ? of.to : null);
+
+/** What is written next can be clicked. @param {Pen} pen @param {string} text @param {number} x @param {number} y @param {string} colour */
+function underlined(pen, text, x, y, colour) {
+  const { width } = pen.measureText(text);
+  pen.fillStyle = colour;
+  pen.fillRect(pen.textAlign === "right" ? x - width : x, y + 3, width, 1.5);
 }
 
 /** The layer of the open place, from its title to its last row. @param {Pen} pen @param {{x0: number, x1: number}} column @param {{top: number, bottom: number}} rows @param {PictureStyle} style */
@@ -328,6 +347,7 @@ function drawLinks(pen, { links, lit }, style) {
       align: right ? "right" : "left",
       bold: here,
     });
+    if (isOver(style.over, link)) underlined(pen, style.placeName(to), x, y, style.colours.accent);
     pen.fillText(style.placeName(to), x, y);
     if ((to !== "head" && to !== "ffn") || !style.isPartOff(link)) continue;
     stroke(pen, style.colours.cut, 2, () => line(pen, x - width - 2, y - 4, x + 2, y - 4));

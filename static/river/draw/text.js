@@ -1,6 +1,6 @@
 /** Text on the canvas: the labels of rows, the answer with its bars, the logit lens. */
 
-import { cutToWidth } from "../../model/labels.js";
+import { cutToWidth, nameText } from "../../model/labels.js";
 import { shownPhoto } from "../../ui/patch_picture.js";
 import { LABEL_GAP } from "../layout/bands.js";
 import { LABEL_SIZE, textSize } from "../style.js";
@@ -9,6 +9,7 @@ import { wroteText } from "../words/names.js";
 /**
  * @import { Name } from "../../model/labels.js"
  * @import { Patch } from "../../model/patches.js"
+ * @import { Row } from "../layout/bands.js"
  * @import { Band, Scene } from "../layout/layout.js"
  * @import { Pen, PictureStyle } from "./scene.js"
  */
@@ -130,23 +131,54 @@ const [LEAST, THINNED] = [11, 12];
 const NTH_BELOW = 7;
 
 /** @param {Pen} pen @param {Band} band @param {{names: Name[], wrote: string[]}} words @param {PictureStyle} style */
-export function drawLabels(pen, { rows, labelled, wrote: aside, columns, chosen }, { names, wrote }, style) {
-  const right = columns[0].x0 - LABEL_GAP;
-  const least = labelled.size < rows.length ? THINNED : LEAST;
+export function drawLabels(pen, band, { names, wrote }, style) {
+  const { rows, labelled, outer, wrote: aside, columns, chosen } = band;
+  const edge = columns[0].x0 - LABEL_GAP;
+  const thinned = labelled.size < rows.length;
+  const columned = outer.size ? twoColumns(pen, band, names, style) : null;
   for (const row of rows) {
     if (!labelled.has(row)) continue;
+    const right = columned && outer.has(row) ? columned.right : edge;
     const y = row.y + 5 * style.type;
     if (row.to - row.from > 1) {
       write(pen, style, { size: 13, colour: style.colours.dim, align: "right" });
       pen.fillText(fittingText(pen, style.folded(row.to - row.from), right - 2), right, y);
       continue;
     }
-    const size = Math.max(least, Math.min(LABEL_SIZE, row.height / style.type - 2)); // neighbours do not touch
     const on = row.from === chosen;
+    const high = row.height / style.type;
+    const least = thinned ? THINNED : Math.min(LEAST, high - 0.5); // neighbours do not touch
+    const alone = Math.max(least, Math.min(LABEL_SIZE, high - 2));
+    const size = columned && !on ? columned.size : alone;
+    if (columned && outer.has(row)) drawLeader(pen, row, [right + 3, edge + 4], style);
     drawName(pen, names[row.from], { right: right - aside, y, size }, on, style);
     write(pen, style, { size: 13, colour: on ? style.colours.q : style.colours.dim, bold: on });
     if (aside) pen.fillText(wroteText(wrote[row.from]), right - aside, y);
   }
+}
+
+/** The largest label in two columns, and the space between them. */
+const [IN_COLUMNS, BETWEEN_COLUMNS] = [11, 8];
+
+/** The size of labels in two columns, and where those in the outer one end. @param {Pen} pen @param {Band} band @param {Name[]} names @param {PictureStyle} style */
+function twoColumns(pen, { rows, labelled, outer, columns, chosen }, names, style) {
+  const pitch = Math.min(...rows.map(({ height }) => height));
+  const size = Math.max(9, Math.min(IN_COLUMNS, Math.floor((1.7 * pitch) / style.type)));
+  const edge = columns[0].x0 - LABEL_GAP;
+  /** @param {Row} row */
+  const widthOf = ({ from }) => {
+    const bold = from === chosen;
+    write(pen, style, { size: bold ? LABEL_SIZE : size, colour: style.colours.ink, bold });
+    return pen.measureText(nameText(names[from])).width;
+  };
+  const inner = Math.max(0, ...[...labelled].filter((row) => !outer.has(row)).map(widthOf));
+  return { size, right: edge - Math.min(inner + BETWEEN_COLUMNS, (edge + BETWEEN_COLUMNS) / 2) };
+}
+
+/** From a label in the outer column to its row, between two others. @param {Pen} pen @param {Row} row @param {[number, number]} x @param {PictureStyle} style */
+function drawLeader(pen, { y }, [from, to], { colours }) {
+  pen.fillStyle = colours.line;
+  pen.fillRect(from, Math.round(y), to - from, 1);
 }
 
 /** A token, numbered if it occurs several times; red if it is the chosen one. @param {Pen} pen @param {Name} name @param {{right: number, y: number, size: number}} at @param {boolean} on @param {PictureStyle} style */

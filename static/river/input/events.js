@@ -1,5 +1,6 @@
 /** What pointer, keyboard, wheel and fingers mean on the picture. */
 
+import { sameValue } from "../../state/view_state.js";
 import { setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { squareAt } from "../layout/heads.js";
@@ -49,8 +50,8 @@ function createPreviews(board, parts, repaint) {
   };
 }
 
-/** Whether a click leads to a layer or another place. @param {Scene} scene @param {number} x @param {number} y */
-const opensPlace = (scene, x, y) => titleAt(scene, x, y) !== null || linkAt(scene, x, y) !== null;
+/** The layer or the other place to which a click on its name leads. @param {Scene} scene @param {number} x @param {number} y */
+const opensPlace = (scene, x, y) => linkAt(scene, x, y) ?? titleAt(scene, x, y);
 
 /** The FFN of a layer whose word is pointed at. @param {Scene} scene @param {Link|null} link */
 const beadOf = ({ beads, bands: [{ stack }] }, link) =>
@@ -77,10 +78,8 @@ export function listen(parts, board, { repaint, choose }) {
     previews.over(square);
     const opens = label && folded(board.scene, label);
     const chooses = label && (opens || board.actions.chooses(board.scene.bands[label.band]));
-    canvas.classList.toggle(
-      "choosable",
-      Boolean(chooses) || square !== null || opensPlace(board.scene, offsetX, offsetY),
-    );
+    const over = opensPlace(board.scene, offsetX, offsetY);
+    canvas.classList.toggle("choosable", Boolean(chooses) || square !== null || over !== null);
     canvas.classList.toggle("cuttable", line !== null && !line.many && board.actions.knockOut !== null);
     board.pointer = { x: offsetX, y: offsetY };
     showTip(
@@ -90,9 +89,9 @@ export function listen(parts, board, { repaint, choose }) {
     );
     showScissors(scissors, board, label);
     showEye(eye, board, linkAt(board.scene, offsetX, offsetY) ?? square);
-    if (line === board.hovered && bead === board.bead) return;
+    if (line === board.hovered && bead === board.bead && sameValue(over, board.over)) return;
     if (line !== board.hovered) board.actions.measure(line);
-    Object.assign(board, { hovered: line, bead });
+    Object.assign(board, { hovered: line, bead, over });
     repaint();
   }
 
@@ -119,7 +118,7 @@ export function listen(parts, board, { repaint, choose }) {
   }
 
   function leave() {
-    Object.assign(board, { hovered: null, bead: null });
+    Object.assign(board, { hovered: null, bead: null, over: null });
     board.actions?.measure(board.picked);
     previews.over(null);
     showTip(parts, board, null);

@@ -62,10 +62,11 @@ const MUCH = 0.2;
 /**
  * The rows whose labels fit: all; or the chosen one, those that matter much, and of the others as many as there is space for.
  * @param {Row[]} rows @param {number[]} peaks @param {number|null} chosen @param {number} apart  between two labels
+ * @param {number} [pitch]  from one of these rows to the next
  * @returns {Set<Row>}
  */
-export function labelledRows(rows, peaks, chosen, apart) {
-  const every = Math.ceil(apart / (rows[0]?.height || apart) - 0.01);
+export function labelledRows(rows, peaks, chosen, apart, pitch = rows[0]?.height || apart) {
+  const every = Math.ceil(apart / pitch - 0.01);
   /** @param {Row} row */
   const counts = (row) => {
     const peak = Math.max(...peaks.slice(row.from, row.to));
@@ -79,6 +80,24 @@ export function labelledRows(rows, peaks, chosen, apart) {
     if (kept.every(({ y }) => Math.abs(y - row.y) >= apart)) kept.push(row);
   }
   return new Set(kept);
+}
+
+/** Labels in two columns are at least this far apart in each. */
+const IN_COLUMN = 9.6;
+
+/**
+ * Where rows are too near for one column of labels: every second one has its label one column further left. The chosen one stays
+ * next to its row.
+ * @param {Row[]} rows @param {number[]} peaks @param {number|null} chosen @param {{pitch: number, type: number}} of
+ * @returns {{labelled: Set<Row>, outer: Set<Row>}}
+ */
+function inTwoColumns(rows, peaks, chosen, { pitch, type }) {
+  /** @param {Row[]} own */
+  const named = (own) => labelledRows(own, peaks, chosen, IN_COLUMN * type, 2 * pitch);
+  const aside = rows.filter((row, i) => i % 2 === 1 && row.from !== chosen);
+  const outer = named(aside);
+  const inner = named(rows.filter((row) => !aside.includes(row)));
+  return { labelled: new Set([...inner, ...outer]), outer };
 }
 
 /** The distance from one row to the next: the least, one that leaves space for a label, and the largest. */
@@ -165,13 +184,18 @@ export function bandsOf(rolled, row, frame, above) {
     const last = rows[rows.length - 1];
     const fits = pitch + 0.01 >= labelPitch;
     const apart = fits ? pitch - 0.01 : count > ALL_LABELS ? Math.max(labelPitch, LABELLED_PITCH * type) : labelPitch;
-    const labelled =
+    // To the left of the rows that are read first, there is only the edge.
+    const two =
+      !fits && !strip && !folded && !away && rows.length <= ALL_ROWS && (only !== null || i === inOrder(rolled)[0]);
+    const one = () =>
       strip || folded
         ? rowsNamed(rows, namedIn(frame, side, chosen), labelPitch)
         : labelledRows(away ? [] : rows, peaks[i], chosen, apart);
+    const { labelled, outer = new Set() } =
+      two && !(i === 0 && wrote) ? inTwoColumns(rows, peaks[i], chosen, { pitch, type }) : { labelled: one() };
     const bottom = last.y + last.height / 2;
     const at = { top, bottom, titles };
-    const band = { stack, side, rows, index: rowIndex(folds[i]), labelled, chosen, columns: columns[i], ...at };
+    const band = { stack, side, rows, index: rowIndex(folds[i]), labelled, outer, chosen, columns: columns[i], ...at };
     top = bottom + (away ? 0 : between);
     return { ...band, wrote: i ? 0 : wrote, end: width - right };
   };

@@ -38,6 +38,9 @@ export const NONE = "none";
 /** The height for the rows on a phone: of a layer alone; and over its heads, whose first row is then on the first screen. */
 const [ROOM_ON_PHONE, ROOM_OVER_HEADS] = [330, 240];
 
+/** On a phone, names of rows may be nearer; of a text that is longer than this, they stand in two columns. */
+const [PITCH_ON_PHONE, ONE_COLUMN] = [10, 20];
+
 /** The greatest width of labels; with what a row wrote next to them, `BOTH`. */
 const [LABEL, LABEL_ON_PHONE, BOTH] = [130, 84, 150];
 
@@ -108,7 +111,7 @@ export function frameOf(canvas, shown, width, { unfolded }) {
     start,
     titles,
     waits: facts.waits,
-    labelPitch: least ? least + 2 : undefined,
+    labelPitch: least ? least + 2 : phone ? PITCH_ON_PHONE : undefined,
     unfolded: opened,
     right,
     open,
@@ -244,7 +247,9 @@ function labelsOf(canvas, { facts, trace }, { phone, room, heads, first }) {
         most,
         Math.max(
           phone ? 30 : Math.max(i ? 30 : patches, i === facts.rolled.length - 1 ? first : 0, widest(titles(i), 13)),
-          widest(names.map(nameText), 15) + 3,
+          phone && names.length > ONE_COLUMN
+            ? 2 * widest(names.map(nameText), 11) + 8
+            : widest(names.map(nameText), 15) + 3,
         ),
       ),
     );

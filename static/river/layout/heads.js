@@ -122,13 +122,13 @@ const ratioOf = (nQuery, nKey) => Math.min(OBLONG, Math.max(1 / OBLONG, nQuery /
 /**
  * The squares of heads, as large as they fit into an area, each with its number to its right where that costs little. If they
  * would be too small to read, only the first few of `order`, and how many are left out.
- * @param {Area} area @param {{stack: string, attention: string, layer: number, count: number, ratio: number, order: number[], flat?: boolean, caption?: number, number?: number}} heads
- *   `order`: the most decisive first; `flat`: they may be flatter than they are; `caption`: the height below each; `number`: the width of a number
+ * @param {Area} area @param {{stack: string, attention: string, layer: number, count: number, ratio: number, order: number[], flat?: boolean, caption?: number, bars?: boolean, number?: number}} heads
+ *   `order`: the most decisive first; `flat`: they may be flatter than they are; `caption`: the height below each; `bars`: each has its bar to its right; `number`: the width of a number, which stands over that
  * @returns {{squares: Square[], more: More[]}}
  */
 export function squaresOf(
   area,
-  { stack, attention, layer, count, ratio, order, flat = false, caption = 0, number = 0 },
+  { stack, attention, layer, count, ratio, order, flat = false, caption = 0, bars = false, number = 0 },
 ) {
   const few = Math.min(FEW, count);
   const less = { ...area, height: area.height - 16 };
@@ -139,8 +139,8 @@ export function squaresOf(
     const whole = all.width >= READABLE || count <= FEW;
     return { whole, ...(whole ? all : gridOf(less, { ...of, count: few })) };
   };
-  const plain = gridBeside(number && !caption ? BAR_SIDE : 0);
-  const withNumbers = number && !caption ? gridBeside(number) : null;
+  const plain = gridBeside(bars ? BAR_SIDE : 0);
+  const withNumbers = number ? gridBeside(number) : null;
   const numbered =
     withNumbers !== null && withNumbers.whole === plain.whole && withNumbers.width >= FOR_NUMBER * plain.width;
   const grid = withNumbers && numbered ? withNumbers : plain;
@@ -287,9 +287,10 @@ export function allSquaresOf(bands, frame, top) {
       const wide = { x0, x1: band.columns[band.columns.length - 1].x1 };
       if (open) return [squaresOf(areaIn(wide, y, height), { ...head, layer, order: order(layer), caption })];
       const digits = String(band.columns.length - 1).length + String(head.count - 1).length;
-      const number = Math.round((DIGIT * digits + BETWEEN_DIGITS) * type);
+      // Of two stacks, rows of squares have their numbers at the edge: there is less room.
+      const number = bands.length > 1 ? 0 : Math.round((DIGIT * digits + BETWEEN_DIGITS) * type);
       return band.columns.map((column, layer) =>
-        squaresOf(areaIn(column, y, height), { ...head, layer, order: order(layer), number }),
+        squaresOf(areaIn(column, y, height), { ...head, layer, order: order(layer), bars: true, number }),
       );
     };
     const fitting = within(height);

@@ -54,7 +54,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @typedef {Object} Band  one stack
  * @property {string} stack @property {SideName} side
  * @property {Row[]} rows @property {number[]} index  of each token's row
- * @property {Set<Row>} labelled @property {number} wrote  the width of what its rows wrote, next to their labels
+ * @property {Set<Row>} labelled @property {Set<Row>} outer  those of them whose label is one column further left @property {number} wrote  the width of what its rows wrote, next to their labels
  * @property {number|null} chosen  the token whose answer is drawn
  * @property {Column[]} columns
  * @property {number} top @property {number} bottom  of its rows @property {number} titles  the baseline of its layers' names
@@ -176,7 +176,7 @@ const [SAID, TABLE] = [13, 20];
 /** The places of the words about the squares. @param {Band[]} bands @param {Square[]} squares @param {boolean} above @param {Frame} frame @returns {Pick<Scene, "said"|"table">} */
 function wordsOf(bands, squares, above, { type, fold = 0 }) {
   const { columns, stack } = bands[bands.length - 1];
-  const [x, end] = [columns[0].x0 + 10, columns[columns.length - 1].x1];
+  const [x, end] = [columns[0].x0 + 8, columns[columns.length - 1].x1];
   const first = squares.filter((one) => one.stack === stack);
   const own = first.length ? first : squares; // of an open layer
   if (!own.length) return { said: null, table: null };

@@ -192,11 +192,8 @@ function alongOf({ x0, x1 }, x) {
 /** @param {Line} line @param {number} t  0 to 1 */
 const heightOf = ({ y0, y1 }, t) => y0 + (y1 - y0) * (3 * t ** 2 - 2 * t ** 3);
 
-/**
- * A line within the first distance of the pointer is meant, unless the pointer is inside another; further away, a thick
- * line counts as nearer by its width, up to the second number.
- */
-const [ON, THICK] = [1.5, 6];
+/** A line of this width is meant within this distance, also where a hair line lies under the pointer: that is elsewhere alone. */
+const [THICK, REACH] = [3, 12];
 
 /**
  * The shown line at a point, or within `radius` pixels: of several there, a thick one before a thin one.
@@ -209,8 +206,9 @@ export function lineAt(lines, x, y, radius = 8) {
     const t = alongOf(line, x);
     const slope = (6 * t * (1 - t) * (line.y1 - line.y0)) / ((line.x1 - line.x0) * (1.5 - 3 * t + 3 * t ** 2));
     const away = Math.abs(y - heightOf(line, t)) / Math.hypot(1, slope) - line.width / 2;
-    const far = away <= 0 ? -2 * THICK : away <= ON ? away - 1.5 * THICK : away - Math.min(THICK, line.width);
-    if (away <= radius && far <= (best?.far ?? Infinity)) best = { line, far };
+    const thick = line.width >= THICK;
+    const far = away <= 0 && thick ? -2 * REACH : thick ? away - REACH : Math.max(0, away);
+    if (away <= (thick ? Math.max(radius, REACH) : radius) && far <= (best?.far ?? Infinity)) best = { line, far };
   }
   return best?.line ?? null;
 }
