@@ -3,10 +3,10 @@
 import { widthOf } from "../chart/theme.js";
 import { rankState } from "../data/explain.js";
 import { editing, sideShown } from "../model/compare/runs.js";
-import { can } from "../model/description.js";
+import { can, trainedCausal } from "../model/description.js";
 import { headKey, withoutHeadsOff } from "../model/edits.js";
 import { partAt, partToggled } from "../model/formula_edits.js";
-import { withoutKnockouts } from "../model/interventions.js";
+import { everyLayer, withoutKnockouts } from "../model/interventions.js";
 import { isPart, nameText } from "../model/labels.js";
 import { position } from "../model/selection.js";
 import {
@@ -167,6 +167,8 @@ function createRiver(parts) {
       const chosen = placeOf(state).name === "head" ? position(state, trace) : {};
       const back = (/** @type {State} */ now) => {
         if (puts === "heads") return { interventions: withoutHeadsOff(now.interventions) };
+        if (puts === "causal") return everyLayer(now, trainedCausal(trace.model), trace.model);
+        if (puts === "padding") return { padMask: !now.padMask };
         return { interventions: withoutKnockouts(now.interventions) };
       };
       return actions.set(editing(actions.get(), trace.model, (now) => ({ ...back(now), ...chosen })));

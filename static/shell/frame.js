@@ -151,8 +151,9 @@ function buildPath(masks, tools) {
     ...{ "aria-label": t("path.more_about"), title: t("path.more_about") },
   });
   unfold.append(t("path.more"));
-  const element = h("div", { class: "path" }, trail, inside, unfold, h("span", { class: "grow" }), masks, menu);
-  return { element, trail, crumbs, inside, unfold, menu, button, panel, items };
+  const stations = h("div", { class: "stations" }, inside);
+  const element = h("div", { class: "path" }, trail, stations, unfold, h("span", { class: "grow" }), masks, menu);
+  return { element, trail, crumbs, stations, inside, unfold, menu, button, panel, items };
 }
 
 /** The place of shell/saved_traces.js, and what chooses a file. */

@@ -1,5 +1,6 @@
 /** The line of the path: where the page is in the model, the way up, and what is inside. */
 
+import { widthOf } from "../chart/theme.js";
 import { attentionOf, attentionsOf, can, stacksOf } from "../model/description.js";
 import { isEmpty } from "../model/selection.js";
 import { openingLayer, riverState } from "../river/view_state.js";
@@ -20,6 +21,9 @@ import { slidesOf } from "./frame.js";
  */
 
 /** @typedef {{name: string, text: string, patch: Patch|null}} Crumb  `patch`: what opens it; null: it is open */
+
+/** Between the tabs and what follows; the sign of the button that plays, with the gap to its word; the size of its word (--text-note). Pixels. */
+const [GAP, SIGN, SMALL] = [8, 27, 12.5];
 
 /** From the model to what is open. @param {State} state @param {Model} model @returns {Crumb[]} */
 export function crumbsOf(state, model) {
@@ -98,7 +102,7 @@ const ended = (crumbs) => crumbs.map((crumb, i) => (i < crumbs.length - 1 ? crum
 
 /** @param {Context} context @returns {Follow} */
 export function createPath({ actions, modelOf, frame, ground }) {
-  const { trail, crumbs, inside, unfold, element } = frame.path;
+  const { trail, crumbs, stations: room, inside, unfold, element } = frame.path;
   let unfolded = false; // on a phone: what stands there in a second line
   unfold.addEventListener("click", () => {
     unfolded = element.classList.toggle("unfolds");
@@ -109,26 +113,20 @@ export function createPath({ actions, modelOf, frame, ground }) {
   const walk = walkButton(actions, modelOf);
   replace(inside, tabs);
   inside.after(walk.button);
-  const list = listOf(actions, modelOf); // on a phone, in place of the tabs
+  const list = listOf(actions, modelOf); // where there is no room for the tabs
   inside.before(list.element);
   const arrive = arriving(frame);
   const uncover = uncovering(frame);
-  /** An edge that fades says that there are more tabs. */
-  const fade = () => {
-    inside.classList.toggle("cut", inside.scrollWidth - inside.scrollLeft > inside.clientWidth + 1);
-    inside.classList.toggle("cut-before", inside.scrollLeft > 1);
-  };
-  /** Where there is no room for every tab, the open one is in sight. */
+  /** All tabs are in sight, or a list stands for them: the room is the same with edits and without. */
   const fit = () => {
-    const { scrollLeft: from, clientWidth: room } = inside;
-    fade();
-    const open = tabs.find((tab) => tab.ariaSelected === "true");
-    if (!open) return;
-    const [left, right] = [open.offsetLeft, open.offsetLeft + open.offsetWidth];
-    if (left < from || right > from + room) inside.scrollLeft = left - (room - open.offsetWidth) / 2;
+    const [width, needs] = [room.clientWidth, inside.scrollWidth + GAP];
+    const folded = needs + SIGN > width;
+    room.classList.toggle("folded", folded);
+    const rest = width - (folded ? list.element.offsetWidth + GAP : needs) - SIGN;
+    for (const name of /** @type {const} */ (["walk", "walk_brief"]))
+      room.classList.toggle(`no-${name}`, widthOf(t(`ribbon.${name}`), SMALL, "--font") > rest);
   };
-  new ResizeObserver(fit).observe(inside);
-  inside.addEventListener("scroll", fade, { passive: true });
+  new ResizeObserver(fit).observe(room);
   let shown = "";
   inside.addEventListener("keydown", (event) => walkTabs(event, tabs, actions, modelOf));
   ground.addEventListener("keydown", (event) => {
@@ -332,15 +330,17 @@ function walkButton(actions, modelOf) {
   };
   const soon = () => computation.load?.().catch(() => {});
   const on = { click, pointerenter: soon, focus: soon };
-  const [sign, words] = [h("span", { "aria-hidden": "true", class: "sign" }), h("span", { class: "words" })];
+  const sign = h("span", { "aria-hidden": "true", class: "sign" });
+  const [words, brief] = ["words", "brief"].map((name) => h("span", { class: name }));
   const attrs = { class: "btn walk-through", type: "button", dataset: { testid: "walk-through" }, on };
-  const button = h("button", attrs, h("span", { class: "label" }, sign, words));
+  const button = h("button", attrs, h("span", { class: "label" }, sign, words, brief));
   return {
     button,
     /** @param {boolean} walking */
     show(walking) {
       if (!walking) from = null; // left in another way
       setText(words, t(walking ? "ribbon.walk_back" : "ribbon.walk"));
+      setText(brief, t(walking ? "ribbon.walk_back" : "ribbon.walk_brief"));
       setText(sign, walking ? "■" : "▶");
       update(button, { "aria-pressed": walking, title: words.textContent });
     },

@@ -56,8 +56,7 @@ export function createEdits(actions, model, set, ground) {
   const { undo, redo, all, see } = createUndo(actions, model, set, ground);
   const list = createList(set, all);
   const changed = h("span", { class: "what", dataset: { testid: "changed" } });
-  // On a wide page beside the sentence, which says what they compare (css/layout.css).
-  const beside = h("div", { class: "edits-beside" }, sides.box, h("div", { class: "undoing" }, undo, redo));
+  const beside = h("div", { class: "edits-beside" }, h("div", { class: "undoing" }, undo, redo), sides.box);
   const row = h("div", { class: "edits" }, changed, list.node, beside);
   return {
     row,

@@ -46,7 +46,7 @@ function createPadding(actions, model) {
   const words = h("div", { class: "t" }, t("masks.pads"), h("span", { class: "switch-about" }, about, stepper.full));
   const row = h("div", { class: "sw pads" }, words, h("div", { class: "pad-tools" }, stepper.node));
   const mask = switchRow("padding", t("masks.padding"), (on) => actions.set({ padMask: on }), "P");
-  const menu = createPadMenu(row, side.node, unseen, mask.row, positions.row);
+  const menu = createPadMenu(row, [mask.row, side.node, unseen, positions.row]);
 
   return {
     node: menu.node,
@@ -58,16 +58,14 @@ function createPadding(actions, model) {
       const offers = offersPads(model());
       stepper.draw(trace, state);
       side.draw(padSide);
-      row.hidden = Boolean(model().picture);
+      row.hidden = Boolean(model().picture) || (!offers && padCount === 0); // a link may bring some
       side.node.hidden = padCount === 0;
       positions.row.hidden = padCount === 0 || Boolean(model().picture);
       const nothing = padCount === 0 && hidden.length === 0;
-      menu.name(padCount, Boolean(model().picture));
-      menu.node.classList.toggle("changed", !nothing);
+      menu.show(nothing, Boolean(model().picture));
       mask.row.hidden = nothing && !offers && !model().picture; // it has no such mask
       const [translates, causal] = [writesTarget(model()), causalIn(state, model())];
-      stepper.node.hidden = !offers && padCount === 0; // a link may bring some
-      setText(about, t(aboutPads(model())));
+      setText(about, t(writesTarget(model()) ? "masks.pads_about_source" : "masks.pads_about"));
       unseen.hidden = padCount === 0 || padSide === "left" || (causal !== trainedCausal(model()) && !translates);
       setText(unseen, t(translates || !causal ? "masks.right_seen" : "masks.right_unseen"));
       const why = model().picture ? "picture.padding" : "masks.padding";
@@ -82,28 +80,23 @@ function createPadding(actions, model) {
   };
 }
 
-/** One button for all that is about PADs, with their number. @param {HTMLElement[]} items */
-function createPadMenu(...items) {
-  const attrs = { class: "btn", type: "button", dataset: { testid: "pads-menu" } };
-  const button = /** @type {HTMLButtonElement} */ (h("button", attrs));
+/** How many PADs, in the line; what else there is to choose about them, while there are any, below it. @param {HTMLElement} row @param {HTMLElement[]} items */
+function createPadMenu(row, items) {
+  const attrs = { class: "btn", type: "button", "aria-label": t("masks.pads_menu"), title: t("masks.pads_menu_about") };
+  const button = /** @type {HTMLButtonElement} */ (h("button", { ...attrs, dataset: { testid: "pads-menu" } }));
   const panel = h("div", { class: "pad-menu", role: "group", "aria-label": t("masks.pads_menu") }, items);
-  const node = h("div", { class: "pad-more padding" }, button, panel);
-  createPopover(node, button, panel, () => {});
+  const node = h("div", { class: "pad-more padding" }, row, button, panel);
+  const { close } = createPopover(node, button, panel, () => {});
   return {
     node,
     button,
-    /** @param {number} count @param {boolean} picture */
-    name(count, picture) {
-      setText(button, t(picture ? "masks.padding" : count ? "masks.pads_n" : "masks.pads", { n: count }));
-      update(button, { title: t(picture ? "picture.padding_about" : "masks.pads_menu_about") });
+    /** @param {boolean} nothing  there is none to choose for @param {boolean} picture */
+    show(nothing, picture) {
+      setText(button, picture ? t("masks.padding") : "");
+      node.classList.toggle("none", nothing);
+      if (nothing) close();
     },
   };
-}
-
-/** What PADs are, or why a model has none to offer. @param {Model} model */
-function aboutPads(model) {
-  if (offersPads(model)) return writesTarget(model) ? "masks.pads_about_source" : "masks.pads_about";
-  return model.description.can.pads === false ? "masks.pads_ignored" : "masks.pads_none";
 }
 
 /** @param {boolean} padMask @param {Leak|null} leak */
@@ -272,10 +265,11 @@ export function createMasks({ root, tools }, actions, modelOf, ground) {
  * @param {EventTarget} ground @param {Record<string, () => HTMLElement[]>} controls  by key
  */
 function pressedBy(ground, controls) {
+  const isSeen = (/** @type {HTMLElement|undefined} */ one) => one?.checkVisibility({ visibilityProperty: true });
   ground.addEventListener("keydown", (event) => {
     const { code, altKey, ctrlKey, metaKey, repeat, target } = /** @type {KeyboardEvent} */ (event);
     const [control, ...near] = controls[code]?.() ?? [];
-    if (!altKey || ctrlKey || metaKey || repeat || ![control, ...near].some((one) => one?.checkVisibility())) return;
+    if (!altKey || ctrlKey || metaKey || repeat || ![control, ...near].some(isSeen)) return;
     if (/** @type {Element} */ (target).closest?.("textarea, input:not([type=range]), dialog")) return;
     event.preventDefault();
     control.click();

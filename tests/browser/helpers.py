@@ -188,8 +188,9 @@ def open_sampling(page: "Page") -> None:
 
 def open_pads(page: "Page") -> None:
     """Opens what else there is to choose about PADs, while there are any."""
-    if page.get_by_test_id("pads-menu").first.get_attribute("aria-expanded") != "true":
-        page.get_by_test_id("pads-menu").first.click()
+    menu = page.get_by_test_id("pads-menu").first
+    if menu.get_attribute("aria-expanded") != "true":
+        menu.click()
 
 
 def open_tools(page: "Page") -> None:

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 from safetensors.numpy import load
 
-from tests.browser.helpers import FLAWS, all_heads, flaws, open_pads, settled, walked
+from tests.browser.helpers import FLAWS, all_heads, flaws, settled, walked
 from tests.conftest import served
 
 if TYPE_CHECKING:
@@ -157,7 +157,6 @@ def test_what_positions_add_is_a_part_of_the_score(page: "Page", model: str, rol
 def test_positions_that_always_count_pads_say_so(page: "Page") -> None:
     page.goto("/?text=a+cat&model=t5&view=attention")
     settled(page)
-    open_pads(page)
     for _ in range(2):
         page.get_by_test_id("pads-more").click()
         settled(page)
@@ -168,9 +167,7 @@ def test_positions_that_always_count_pads_say_so(page: "Page") -> None:
 def test_a_model_without_a_mask_offers_no_pads_and_halves_its_stream(page: "Page") -> None:
     page.goto("/?text=a+cat&model=rwkv&view=computation&layer=1&computation.step=ffn.residual")
     whole(page)
-    open_pads(page)
     expect(page.get_by_test_id("pads-more")).to_be_hidden()
-    expect(page.get_by_text("this model has no mask, and would read a PAD like any other token")).to_be_visible()
     expect(page.get_by_text("After this layer the stream is multiplied by 0.5")).to_be_visible()
     page.goto("/?text=a+cat&model=rwkv&view=computation&layer=0&computation.step=ffn.residual")
     whole(page)

@@ -104,28 +104,24 @@ def test_the_sentence_says_what_a_mask_did_to_the_prediction(page: "Page", model
     page.get_by_test_id("switch-causal").click()
     alone, free = traced(model), traced(model, Masks(causal=False))
     (word, was), (now, p) = answer(alone, model, -1), answer(free, model, -1)
-    expect(says).to_contain_text("Causal off: every token may attend to later ones. After cat, ")
-    after = free.tensors["logits"][-1].double().softmax(0)[model.tokenizer.encode(f" {word}")[0]]
-    same = f"the model still predicts {word}: {was} → {p}."
-    other = f"the model now predicts {now} ({p}); {word} falls from {was} to {brief_percent(float(after))}."
-    expect(says).to_contain_text(same if now == word else other)
+    expect(says).to_contain_text("Causal off: every token also sees later ones. The prediction ")
+    after = brief_percent(float(free.tensors["logits"][-1].double().softmax(0)[model.tokenizer.encode(f" {word}")[0]]))
+    expect(says).to_contain_text(re.compile(rf"{word} (falls|rises) from {was} to {after}"))
+    expect(says).to_contain_text(f"to {after}." if now == word else f"to {after}, behind {now} ({p}).")
+    expect(says.get_by_role("button")).to_have_text("Switch causal on")
 
     page.get_by_test_id("token").nth(2).click()  # not the last: it reads what it predicts
-    expect(says).to_contain_text(
-        "Causal off: a₁ also attends to the tokens after it. After a₁, the model now predicts "
-    )
+    expect(says).to_contain_text("Causal off: a₁ also attends to the tokens after it. The prediction ")
     expect(page.get_by_test_id("switch-causal")).to_have_attribute("aria-keyshortcuts", "Alt+C")
     page.keyboard.press("Alt+u")  # what is switched with the pointer is undone with a key
     expect(says).to_contain_text("After a₁, the model predicts")
 
-    open_pads(page)
     page.get_by_test_id("pads-more").click()
     word, p = answer(alone, model, 2)  # its row is now 3
-    expect(says).to_have_text(
-        f"The padding mask hides the PAD. Nothing changes: after a₁, the model predicts {word} ({p})."
-    )
-    page.keyboard.press("Alt+p")
-    expect(says).to_contain_text("The model reads the PAD like a word. After a₁, the model ")
+    expect(says).to_contain_text(f"The padding mask hides the PAD. The prediction {word} stays at {p}.")
+    page.get_by_test_id("padding-other").click()
+    expect(says).to_contain_text("The model reads the PAD like a word. The prediction ")
+    wait_for_run(page, "run.masks?.padding === false")
     page.keyboard.press("Alt+u")
     expect(says).to_contain_text("After a₁, the model predicts")  # the chosen token, at its place without the PAD
     page.keyboard.press("Alt+c")
@@ -143,13 +139,14 @@ def test_in_a_head_the_sentence_says_what_a_mask_did_there_and_takes_it_back(
     expect(page.get_by_test_id("hide-in-layer")).to_be_visible()
     before = say.bounding_box()
     page.get_by_test_id("switch-causal").click()
-    free = traced(model, Masks(causal=False)).tensors[NAME][HEAD]
-    later = brief_percent(float(future_of(free, slice(0, 9)).max()))  # of another row: the chosen one is the last
-    expect(says).to_contain_text(re.compile(rf"Causal off: .* attends to later tokens \({later}\)\. The prediction "))
+    free = traced(model, Masks(causal=False))
+    was, now = (brief_percent(float(one.tensors[NAME][HEAD][8, 7])) for one in (traced(model), free))
+    change = rf"attends (less|more) to .* \({was} → {now}\)"  # of the chosen row, which is the last
+    expect(says).to_contain_text(re.compile(rf"Causal off: {'.* ' + change}\. The prediction "))
     expect(says).to_contain_text("The model was not trained for this.")
     assert say.bounding_box() == before
     assert says.evaluate("says => says.scrollHeight <= says.parentElement.parentElement.clientHeight")
-    page.get_by_test_id("edit-undo").click()
+    page.get_by_test_id("causal-back").click()
     expect(page.get_by_test_id("hide-in-layer")).to_be_visible()
     assert say.bounding_box() == before
     wait_for_run(page, "!run.masks")
@@ -195,7 +192,7 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     word, was = answer(plain, model, -1)
     token = model.tokenizer.encode(f" {word}")[0]
     now = brief_percent(float(cut.tensors["logits"][-1].double().softmax(0)[token]))
-    expect(says).to_contain_text(f"Head {LAYER}·{HEAD} is off: it writes nothing. After cat, the model ")
+    expect(says).to_contain_text(f"Head {LAYER}·{HEAD} is off: it writes nothing. The prediction ")
     expect(says).to_contain_text(re.compile(f"{was} (→|to) {now}"))
     expect(eye).to_have_attribute("aria-pressed", "true")
     expect(head).to_have_attribute("aria-label", f"head {LAYER}·{HEAD}: off")
@@ -503,12 +500,11 @@ def test_padding_by_hand_and_in_the_address(page: "Page", model: checkpoint.Chec
     chosen = page.locator("[data-testid=token].q").get_attribute("data-id")
     assert positions(page) == []
     expect(page.get_by_test_id("switch-padding")).to_be_disabled()
-    open_pads(page)
-    expect(page.get_by_text("There is none now: add one with +")).to_be_visible()
+    expect(page.get_by_test_id("pads-menu")).to_be_hidden()
     expect(page.get_by_test_id("pads-left")).to_be_hidden()
     place = page.get_by_test_id("pads-more").bounding_box()
     page.get_by_test_id("pads-more").click()
-    expect(page.get_by_test_id("pads-menu")).to_have_text("PAD 1")
+    expect(page.get_by_test_id("pads")).to_have_text("1")
     assert page.get_by_test_id("pads-more").bounding_box() == place, "it stays under the pointer"
     page.get_by_test_id("pads-more").click()
     page.wait_for_function("() => document.querySelectorAll('[data-testid=token].pad').length === 2")
@@ -543,13 +539,16 @@ def test_padding_by_hand_and_in_the_address(page: "Page", model: checkpoint.Chec
     for name in ("padding", "positions"):
         assert page.get_by_test_id(f"switch-{name}").get_attribute("aria-checked") == "false"
     open_pads(page)
-    for _ in range(2):
-        page.get_by_test_id("pads-fewer").click()
+    page.get_by_test_id("pads-fewer").click(click_count=2)
     wait_for_run(page, "!run.pad?.count")
     expect(page.get_by_test_id("pads-fewer")).to_be_disabled()
+    expect(page.get_by_test_id("pads-left")).to_be_hidden()  # there is nothing to choose
+    page.get_by_test_id("pads-more").click()
+    open_pads(page)
+    wait_for_run(page, "run.pad?.count === 1")
     here = page.url
     page.keyboard.press("Escape")  # the menu closes, and nothing else
-    expect(page.get_by_test_id("pads-fewer")).to_be_hidden()
+    expect(page.get_by_test_id("pads-left")).to_be_hidden()
     assert page.url == here
 
 
@@ -560,17 +559,18 @@ def test_the_masks_stand_in_one_line_with_what_undoes_them(
     page = open_page(viewport={"width": width, "height": 720})
     page.goto(link({"text": TEXT, "pad": 2, "causal": False, "lang": lang, "view": "attention"}))
     drawn(page)
-    beside = ["compare-before", "compare-after", "compare-difference", "edit-undo", "edit-redo"]
-    line = ["walk-through", "edits-list", "switch-causal", "pads-menu", "tools"]
-    for names in (beside, line):
-        boxes = [page.get_by_test_id(name).bounding_box() for name in names]
-        assert [box["x"] for box in boxes if box] == sorted(box["x"] for box in boxes if box), "in their order"
-        middles = [box["y"] + box["height"] / 2 for box in boxes if box]
-        assert len(middles) == len(names)
-        assert max(middles) - min(middles) < 8
-        assert all(box and box["x"] + box["width"] <= width for box in boxes)
-    tabs = page.locator(".inside")
-    assert tabs.evaluate("tabs => tabs.scrollWidth <= tabs.clientWidth + 1"), "every place is in sight"
+    sides = [f"compare-{side}" for side in ("before", "after", "difference")]
+    names = ["walk-through", "edits-list", "edit-undo", "edit-redo", *sides, "switch-causal", "pads-menu", "tools"]
+    boxes = [page.get_by_test_id(name).bounding_box() for name in names]
+    assert [box["x"] for box in boxes if box] == sorted(box["x"] for box in boxes if box), "in their order"
+    middles = [box["y"] + box["height"] / 2 for box in boxes if box]
+    assert len(middles) == len(names)
+    assert max(middles) - min(middles) < 8
+    assert all(box and box["x"] + box["width"] <= width for box in boxes)
+    place = page.locator(".stations > :is(.inside, .inside-list)").locator("visible=true").bounding_box()
+    assert place
+    assert boxes[0]
+    assert place["x"] + place["width"] <= boxes[0]["x"], "every place is in sight, or in a list"
     page.get_by_test_id("edits-list").click()
     expect(page.get_by_test_id("edit-mask")).to_have_count(2)
     page.get_by_test_id("note-masks").click()
@@ -798,7 +798,7 @@ def test_with_a_pad_a_cell_had_the_weight_of_its_tokens_and_the_pads_had_none(
     """The PAD moves every row and key: what a cell had before is that of its two tokens, not that of the same place."""
     open_page_at(page, view="attention", pad=1, padding=False, query=9, key=8, river__shown="on")
     says = page.get_by_test_id("river-says")
-    expect(says).to_contain_text(" is ")
+    expect(says).to_contain_text(" attends to ")
     expect(says).not_to_contain_text("NaN")
     expect(page.get_by_test_id("arithmetic-value")).to_have_text(re.compile(r"\d"))
     page.get_by_test_id("compare-before").click()

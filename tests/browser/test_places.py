@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlencode
 from xml.etree import ElementTree
@@ -27,6 +28,7 @@ from tests.browser.helpers import (
     requests_of_next,
     serious,
     settled,
+    to_station,
     turn,
 )
 from tests.browser.shared_page import visit
@@ -876,29 +878,29 @@ def test_step_keeps_its_place_and_candidates_can_be_taken(open_page: "Callable[.
 
 @pytest.mark.parametrize("size", [SCREEN, LAPTOP], ids=["screen", "laptop"])
 def test_neither_a_place_nor_an_edit_moves_a_tab(open_page: "Callable[..., Page]", size: dict[str, int]) -> None:
-    """All tabs stand beside the edits, in one line, where they were; so does the walk, in its words."""
+    """All tabs, or on a laptop their list, and the switches stand in one line with the edits, where they were."""
     page = open_page(viewport=size)
     opened(page, "model")
-    tabs = page.get_by_test_id("station").locator("visible=true")
-    boxes = tabs.evaluate_all(LEFT_AND_RIGHT)
-    walk = page.get_by_test_id("walk-through").evaluate_all(LEFT_AND_RIGHT)
-    assert len(boxes) >= 8
-    page.locator("#tab-attention").click()
+    still = page.locator("[data-testid=station], [data-testid=station-list], [role=switch], [data-testid=tools]")
+    still = page.locator(".path").locator(still).locator("visible=true")
+    boxes = still.evaluate_all(LEFT_AND_RIGHT)
+    walk = page.get_by_test_id("walk-through").evaluate_all(LEFT_AND_RIGHT)[0][0]
+    assert len(boxes) >= (11 if size == SCREEN else 3)
+    to_station(page, "attention")
     expect(page.get_by_test_id("crumb-head")).to_be_visible()
-    assert tabs.evaluate_all(LEFT_AND_RIGHT) == boxes
+    assert still.evaluate_all(LEFT_AND_RIGHT) == boxes
     page.get_by_test_id("switch-causal").click()
     expect(page.get_by_test_id("edit-undo")).to_be_visible()
-    assert tabs.evaluate_all(LEFT_AND_RIGHT) == boxes
-    assert page.get_by_test_id("walk-through").evaluate_all(LEFT_AND_RIGHT) == walk
+    assert still.evaluate_all(LEFT_AND_RIGHT) == boxes
+    assert page.get_by_test_id("walk-through").evaluate_all(LEFT_AND_RIGHT)[0][0] == walk
+    undo = page.get_by_test_id("edit-undo").evaluate_all(LEFT_AND_RIGHT)
     page.get_by_test_id("head-eye").first.click()
     expect(page.get_by_test_id("edits-list")).to_be_visible()
-    assert tabs.evaluate_all(LEFT_AND_RIGHT) == boxes
-    end = page.locator(".inside").evaluate("(inside) => inside.getBoundingClientRect().right")
-    assert max(right for _, right, _ in boxes) <= end + 1
-    assert page.locator(".inside.cut, .inside.cut-before").count() == 0
-    line = page.locator(".path button:not([role=tab], .edits-beside *, [role=switch])").locator("visible=true")
-    controls = line.evaluate_all(LEFT_AND_RIGHT)
-    assert all(end <= left or right <= boxes[0][0] for left, right, _ in controls), "nothing lies on a tab"
+    assert still.evaluate_all(LEFT_AND_RIGHT) == boxes
+    assert page.get_by_test_id("edit-undo").evaluate_all(LEFT_AND_RIGHT) == undo
+    line = page.locator(".path :is(button, select):not(.edits-panel *)").locator("visible=true")
+    controls = sorted(line.evaluate_all(LEFT_AND_RIGHT))
+    assert all(one[1] <= other[0] + 1.5 for one, other in pairwise(controls)), "nothing overlaps"
     assert len({round(middle / 8) for _, _, middle in controls}) == 1, "one line"
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
 

@@ -1,11 +1,10 @@
 /** What is changed in the run, and what that did to the answer: one sentence, with the model's own numbers before and after. */
 
-import { edgeKey } from "../../model/interventions.js";
 import { h } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { edgesTo } from "../knockout_effects.js";
-import { answerMark, keyMark, keyNameOf, queryMark, queryNameOf, rowName } from "./names.js";
+import { answerMark, hiddenWords, keyMark, keyNameOf, layersOf, queryMark, queryNameOf, rowName } from "./names.js";
 
 /**
  * @import { MaskChanges } from "../../model/compare/runs.js"
@@ -30,14 +29,15 @@ export function changeWords(facts, predicts, head = null) {
   if (several && !isEnd) return [several, ...answerWords(facts), ...untrained];
   const end = [...untrained, ...backWords(masks)];
   const inHead = head && isRead(masks) && hereWords(facts, masks, head);
-  if (inHead && !isEnd) return [...othersWords(masks), ...cut, ...inHead, ...answerWords(facts), ...end];
+  if (inHead && !isEnd)
+    return [...othersWords(masks), ...cut, ...inHead, ...answerWords(facts, untrained.length > 0), ...end];
   const words = [...maskWords(facts, masks), ...cut];
   if (isEnd) return [...words, t("generation.end_of_text")];
   return [...words, ...(fall ? stillWords(facts, predicts) : []), ...end];
 }
 
 /** Changes of several kinds, in one breath; null: there is one, which has a sentence. @param {Facts} facts @param {MaskChanges} masks */
-function severalWords({ knockouts }, { causal, layers, pads, hidden, heads, parts, allowed, others }) {
+function severalWords(facts, { causal, layers, pads, hidden, heads, parts, allowed, others }) {
   const kinds = [
     causal !== null && t(causal ? "changed.brief_on" : "changed.brief_off"),
     layers.length > 0 && t("changed.off_layers", { n: layers.length, layers: layers.join(", ") }),
@@ -45,7 +45,7 @@ function severalWords({ knockouts }, { causal, layers, pads, hidden, heads, part
     parts.length > 0 && t("changed.brief_parts", { n: parts.length }),
     pads !== null && t("changed.brief_pads", { n: pads.n }),
     hidden > 0 && t("picture.run_hidden", { n: hidden }),
-    knockouts.length > 0 && t("changed.brief_hidden", { n: connectionsOf(knockouts) }),
+    facts.knockouts.length > 0 && hiddenWords(facts),
     allowed > 0 && t("changed.brief_allowed", { n: allowed }),
     others > 0 && t("changed.brief_others", { n: others }),
   ].filter((one) => one !== false);
@@ -77,6 +77,7 @@ function stillWords(facts, predicts) {
     answers: [first],
   } = facts;
   if (!fall || !first || fall.after === null) return []; // its new number is not here yet
+  if (predicts === "next" && !facts.written) return answerWords(facts);
   const [before, after] = [briefPercent(fall.before), briefPercent(fall.after)];
   const words = { token: queryMark(rowName(facts, facts.row)), answer: answerMark(fall.answer), before, after };
   const kind = facts.written ? "gap" : ANSWERS[predicts]; // "at 車", where a row stands for what it writes
@@ -129,24 +130,31 @@ function causalWords({ names: [own], row }, { causal, layers, target }) {
   return phrase(row === own.length - 1 ? "changed.off_last" : "changed.off_other", { ...words, mask });
 }
 
-/** The button that switches heads on again; a mask has its switch below. @param {MaskChanges} masks @returns {Words} */
-function backWords({ causal, layers, heads }) {
+/** The button that takes the change back: as in training, or the other way of reading PADs. @param {MaskChanges} masks @returns {Words} */
+function backWords({ causal, layers, heads, pads }) {
   const n = heads.length;
-  if (causal !== null || layers.length || !n) return [];
-  const text = t("say.heads_on", { n, heads: `${heads[0].layer}·${heads[0].head}` });
-  return [" ", edit("heads-on", text, { puts: "heads", title: t("say.heads_on_why", { n }) })];
+  if (causal !== null || layers.length)
+    return [" ", edit("causal-back", t(causal ? "say.causal_back_off" : "say.causal_back_on"), { puts: "causal" })];
+  if (n) {
+    const text = t("say.heads_on", { n, heads: `${heads[0].layer}·${heads[0].head}` });
+    return [" ", edit("heads-on", text, { puts: "heads", title: t("say.heads_on_why", { n }) })];
+  }
+  if (!pads || pads.unseen) return [];
+  return [" ", edit("padding-other", t(pads.read ? "say.padding_on" : "say.padding_off"), { puts: "padding" })];
 }
 
 // What it did in the open head.
 
 /** The chosen weight before and now, and where most of its row goes; null: it is not here yet. @param {Facts} facts @param {MaskChanges} masks @param {HeadSaid} head @returns {Words|null} */
-function hereWords(facts, { causal, layers }, { layer, edge, weight, masked, was, most, later }) {
+function hereWords(facts, { causal, layers, pads }, { layer, edge, weight, masked, was, most, later }) {
   if (weight === null || masked) return null;
   const some = layers.length ? t("say.causal_now_off_layers", { n: layers.length, layers: layers.join(", ") }) : "";
   const mask = causal === null ? some : t(causal ? "say.causal_now_on" : "say.causal_now_off");
   if (later && (causal === false || layers.includes(layer))) {
-    const query = queryMark(queryNameOf(facts, { ...edge, query: later.query }));
-    return [mask, ...phrase("say.weight_later", { query, p: briefPercent(later.share) })];
+    return [
+      mask,
+      ...phrase("say.weight_later", { query: queryMark(queryNameOf(facts, edge)), p: briefPercent(later) }),
+    ];
   }
   const words = { query: queryMark(queryNameOf(facts, edge)), key: keyMark(keyNameOf(facts, edge)) };
   const [before, after] = [was && briefPercent(was.weight), briefPercent(weight)];
@@ -157,7 +165,8 @@ function hereWords(facts, { causal, layers }, { layer, edge, weight, masked, was
       : was && was.weight > weight
         ? "falls"
         : "rises";
-  const other = most && most.key !== edge.key && most.weight > weight;
+  const brief = causal !== null || layers.length > 0 || pads !== null; // a button follows
+  const other = !brief && most && most.key !== edge.key && most.weight > weight;
   return [
     mask,
     ...phrase(`say.weight_${change}`, { ...words, before: before ?? "", after }),
@@ -170,16 +179,14 @@ function hereWords(facts, { causal, layers }, { layer, edge, weight, masked, was
   ];
 }
 
-/** What it did to the answer, in few words. @param {Facts} facts @returns {Words} */
-function answerWords({ fall, answers: [first] }) {
+/** What it did to the answer, in few words. @param {Facts} facts @param {boolean} [briefly]  only what it is now @returns {Words} */
+function answerWords({ fall, answers: [first] }, briefly = false) {
   if (!fall || !first || fall.after === null) return []; // its new number is not here yet
   const [before, after] = [briefPercent(fall.before), briefPercent(fall.after)];
   const change = before === after ? "stays" : fall.after < fall.before ? "falls" : "rises";
-  return changedAnswer(
-    change,
-    { answer: answerMark(fall.answer), before, after },
-    first.id !== fall.answer.id && first,
-  );
+  const other = first.id !== fall.answer.id && first;
+  const to = briefly && !other && change !== "stays" ? "_to" : "";
+  return changedAnswer(`${change}${to}`, { answer: answerMark(fall.answer), before, after }, other);
 }
 
 /** What became of the answer, and behind which one it is now. @param {string} change @param {{answer: Node, before: string, after: string}} words @param {Answer|false} first @returns {Words} */
@@ -249,7 +256,7 @@ function whichWords(facts) {
     (one) =>
       one.attention === first.attention && one.query === first.query && one.key === first.key && one.head === undefined,
   );
-  if (!same || first.head !== undefined) return phrase("river.cut_many", { n: connectionsOf(facts.knockouts) });
+  if (!same || first.head !== undefined) return [t("river.cut_many", { hidden: hiddenWords(facts) })];
   const n = facts.knockouts.length;
   const rest = layersWithout(facts);
   if (!rest.length) return phrase("river.cut_all", { ...words, n });
@@ -261,14 +268,9 @@ function whichWords(facts) {
   });
 }
 
-/** How many connections are hidden: in several layers it is one, as in the list of edits (`countOf`). @param {Edge[]} knockouts */
-const connectionsOf = (knockouts) =>
-  new Set(knockouts.map((one) => edgeKey(one.head === undefined ? { ...one, layer: 0 } : one))).size;
-
 /** The layers that lack a knockout which the other layers have. @param {Facts} facts */
-function layersWithout({ rolled, knockouts }) {
-  const found = rolled.find(({ flows }) => flows.some(({ flow }) => flow.attention === knockouts[0].attention));
-  return Array.from({ length: found?.river.layers ?? 0 }, (_, layer) => layer).filter((layer) =>
-    knockouts.every((cut) => cut.layer !== layer),
+function layersWithout(facts) {
+  return Array.from({ length: layersOf(facts) }, (_, layer) => layer).filter((layer) =>
+    facts.knockouts.every((cut) => cut.layer !== layer),
   );
 }

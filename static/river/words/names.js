@@ -173,3 +173,39 @@ export const writtenLabels = (facts) =>
 
 /** What a row wrote, as shown next to its label. @param {string|undefined} word */
 export const wroteText = (word) => (word ? `\u2009⇒ ${word}` : "");
+
+// Which connections are hidden.
+
+/** More places than this are said by their number. */
+const MOST_PLACES = 3;
+
+/** How many connections are hidden, and where: "6 connections hidden (5 in head 5·5, 1 in all layers)". @param {Facts} facts */
+export function hiddenWords(facts) {
+  const places = placesHidden(facts);
+  const n = places.reduce((sum, [, count]) => sum + count, 0);
+  if (places.length === 1) return t("changed.hidden_in", { n, place: places[0][0] });
+  if (places.length > MOST_PLACES) return t("changed.hidden_at", { n, places: places.length });
+  const said = places.map(([place, count]) => t("changed.hidden_place", { n: count, place }));
+  return t("changed.hidden_many", { n, places: said.join(t("compare.comma")) });
+}
+
+/** The places, each with how many are hidden there: in several layers a connection is one, as in the list of edits (`countOf`). @param {Facts} facts */
+function placesHidden(facts) {
+  const layers = /** @type {Map<string, number[]>} */ (new Map());
+  for (const { attention, layer, head, query, key } of facts.knockouts) {
+    const one = [attention, query, key, head === undefined ? "" : `${layer} ${head}`].join();
+    layers.set(one, [...(layers.get(one) ?? []), layer]);
+  }
+  const places = /** @type {Map<string, number>} */ (new Map());
+  for (const [one, of] of layers) {
+    const [layer, head] = one.split(",")[3].split(" ");
+    const [within, n] = [of.length === layersOf(facts) ? "layers" : of.length > 1 ? "some" : "layer", of.length];
+    const place = head ? t("edits.in_head", { layer, head }) : t(`edits.in_${within}`, { layer: of[0], n });
+    places.set(place, (places.get(place) ?? 0) + 1);
+  }
+  return [...places];
+}
+
+/** How many layers the stack has in which something is hidden. @param {Facts} facts */
+export const layersOf = ({ rolled, knockouts }) =>
+  rolled.find(({ flows }) => flows.some(({ flow }) => flow.attention === knockouts[0].attention))?.river.layers ?? 0;

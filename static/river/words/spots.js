@@ -36,8 +36,8 @@ export function edgeOf(trace, state, alone = false) {
 
 /**
  * The weight of the chosen cell, as the matrix has it (null: it is not here yet, or no weight), whether a mask hides it, what it was
- * with the masks as in training (null: not here, or it had other cells, without PADs), the key with the most weight of its row, and which
- * row has how much of its weight on later tokens.
+ * with the masks as in training (null: not here, or it had other cells, without PADs), the key with the most weight of its row, and how
+ * much of the row's weight is on later tokens.
  * @param {ModelTrace} trace @param {State} state
  */
 export function weightOf(trace, state) {
@@ -65,20 +65,11 @@ export function weightOf(trace, state) {
 /** A share that is less is written as 0. */
 const SOME = 0.005;
 
-/**
- * How much of its weight the chosen row has on later tokens; where it has none, as the last one, the row that has most. null: none has any.
- * @param {ModelTrace} trace @param {Detail} detail @param {number} query
- */
+/** How much of its weight the chosen row has on later tokens; null: none. @param {ModelTrace} trace @param {Detail} detail @param {number} query */
 function laterOf(trace, detail, query) {
   if (trace.attention.queries !== trace.attention.keys) return null;
-  const square = openSquare(trace, detail);
-  const { start, end } = square.rows ?? square.real;
-  const shareOf = (/** @type {number} */ at) => ({ query: at, share: leakOfRow(square, at).future });
-  const own = shareOf(query);
-  if (own.share >= SOME) return own;
-  const rows = Array.from({ length: end - start }, (_, i) => shareOf(start + i));
-  const most = rows.reduce((best, one) => (one.share > best.share ? one : best), own);
-  return most.share >= SOME ? most : null;
+  const share = leakOfRow(openSquare(trace, detail), query).future;
+  return share >= SOME ? share : null;
 }
 
 // Other places.
