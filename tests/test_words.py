@@ -84,6 +84,7 @@ def test_a_number_never_runs_into_a_name(language: str) -> None:
 
 DECIDED = {
     "river.without_cut": "Hide {key} from {query}",
+    "river.cut_many": "{n} connections hidden. ",
     "changed.hidden_in": "{n} connections hidden in {place}",
     "river.lens_here": "Best guess after this layer: ",
     "river.says": "After {token}, the model predicts {answer} ({p}).",

@@ -885,7 +885,7 @@ def test_neither_a_place_nor_an_edit_moves_a_tab(open_page: "Callable[..., Page]
     still = page.locator(".path").locator(still).locator("visible=true")
     boxes = still.evaluate_all(LEFT_AND_RIGHT)
     walk = page.get_by_test_id("walk-through").evaluate_all(LEFT_AND_RIGHT)[0][0]
-    assert len(boxes) >= (11 if size == SCREEN else 3)
+    assert len(boxes) >= (10 if size == SCREEN else 3)
     to_station(page, "attention")
     expect(page.get_by_test_id("crumb-head")).to_be_visible()
     assert still.evaluate_all(LEFT_AND_RIGHT) == boxes

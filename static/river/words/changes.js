@@ -256,7 +256,7 @@ function whichWords(facts) {
     (one) =>
       one.attention === first.attention && one.query === first.query && one.key === first.key && one.head === undefined,
   );
-  if (!same || first.head !== undefined) return [t("river.cut_many", { hidden: hiddenWords(facts) })];
+  if (!same || first.head !== undefined) return [t("changed.several", { edits: hiddenWords(facts) })];
   const n = facts.knockouts.length;
   const rest = layersWithout(facts);
   if (!rest.length) return phrase("river.cut_all", { ...words, n });

@@ -160,6 +160,8 @@ export function drawEffectMap(block, map, of, trace, state, actions) {
     filename: `chumoku-rank-${by}${name ? `-${attention}` : ""}`,
   });
   const { row, col } = chosen;
+  // Before the reader chooses a cell, the list beside the map says the same and offers it.
+  block.element.classList.toggle("unasked", !block.cursor);
   const opens = t("rank.open", { part: cellName(row, col) });
   update(block.open, { "aria-label": opens });
   setText(block.open, name ? t("rank.opens") : opens); // several maps: there is less room, and the readout names it
