@@ -220,8 +220,9 @@ def names_shown(labels: list[str]) -> list[str]:
 
 
 def offered(page: "Page") -> set[str]:
-    """The stations of the ribbon that can be seen."""
-    return {tab.get_attribute("data-view") or "" for tab in page.get_by_test_id("station").all() if tab.is_visible()}
+    """The stations that are offered, as tabs or where there is no room for them in a list."""
+    tabs = page.locator("[data-testid=station]:not([hidden])")
+    return set(tabs.evaluate_all("(all) => all.map((one) => one.dataset.view)"))
 
 
 def to_station(page: "Page", view: str) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from chumoku.model import checkpoint
 from chumoku.model.trace import trace
-from tests.browser.helpers import all_heads, link, loaded, serious, walked
+from tests.browser.helpers import all_heads, link, loaded, serious, to_station, walked
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -241,7 +241,7 @@ def test_the_walk_is_walked(page: "Page", cases: dict[str, Case]) -> None:
     page.wait_for_selector('[data-step="out.answer"][aria-current="step"]')
     page.wait_for_function("() => !document.querySelector('[data-testid=walk-play]').textContent.includes('❚❚')")
     assert at.inner_text() == f"step {total} of {total}"
-    page.locator("#tab-prediction").click()
+    to_station(page, "prediction")
     page.get_by_test_id("walk-through").click()  # it plays at once, from what is open
     page.wait_for_selector('[data-step="out.answer"][aria-current="step"]')
     expect(page.get_by_test_id("walk-play")).to_contain_text("Play")

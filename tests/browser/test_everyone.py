@@ -34,7 +34,7 @@ def test_axe_on_every_station(page: "Page") -> None:
     for view in STATIONS:
         if view == STATIONS[2]:
             turn(page, "dark")
-        page.locator(f"#tab-{view}").click()
+        to_station(page, view)
         page.locator(f"[data-station={view}]").wait_for()
         settled(page)
         parts = ["#opened"]

@@ -17,7 +17,7 @@ import pytest
 import safetensors.numpy
 from playwright.sync_api import expect
 
-from tests.browser.helpers import all_heads, link, open_more, serious, serious_in_both_themes, settled
+from tests.browser.helpers import all_heads, link, open_more, serious, serious_in_both_themes, settled, to_station
 from tests.browser.shared_page import PATIENCE_MS
 
 if TYPE_CHECKING:
@@ -504,10 +504,10 @@ def open_file(page: "Page", path: Path) -> None:
 def seen(page: "Page") -> dict[str, Any]:
     """Every number that the page shows of a trace."""
     out: dict[str, Any] = {"numbers": []}
-    page.locator("#tab-attention").click()
+    to_station(page, "attention")
     for step in ("qk", "scaled", "masked", "weights", "qkv"):
         if step == "qkv":
-            page.locator("#tab-qkv").click()
+            to_station(page, "qkv")
         else:
             page.get_by_test_id(f"step-{step}").click()
             page.wait_for_selector(f"[data-station=attention][data-step={step}] .matrix-plot .overlay")

@@ -23,6 +23,7 @@ from tests.browser.helpers import (
     open_pads,
     serious,
     settled,
+    to_station,
     wait_for_run,
 )
 
@@ -145,7 +146,7 @@ def test_a_click_on_a_written_word_asks_where_it_came_from(page: "Page", transla
 
 def open_part(page: "Page", part: str) -> None:
     view = "qkv" if part in "qkv" else "attention"
-    page.locator(f'[data-testid=station][data-view="{view}"]').click()
+    to_station(page, view)
     if view == "attention":
         page.get_by_test_id(f"step-{ {'scores': 'scaled', 'pattern': 'weights'}[part] }").click()
 
@@ -168,7 +169,7 @@ def test_every_station_draws_every_attention(page: "Page", translator: checkpoin
             rtol=1e-4,
         )
     for view in ("prediction", "tokens"):
-        page.locator(f'[data-testid=station][data-view="{view}"]').click()
+        to_station(page, view)
         settled(page)
     assert page.get_by_test_id("token-row").count() == len(translator.tokenizer.encode(TEXT)) + len(target) + 1
 

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.trace import trace
-from tests.browser.helpers import flaws, offered, serious, settled, wait_for_run
+from tests.browser.helpers import flaws, offered, serious, settled, to_station, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -111,7 +111,7 @@ def test_every_view_that_is_offered_opens(page: "Page") -> None:
     show(page, "tokens")
     assert offered(page) >= STATIONS
     for view in offered(page):
-        page.locator(f'[data-testid="station"][data-view="{view}"]').click()
+        to_station(page, view)
         filled(page)
     steps = page.get_by_test_id("walk-step")
     show(page, "computation")

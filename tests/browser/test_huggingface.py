@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 from safetensors.numpy import load
 
-from tests.browser.helpers import FLAWS, all_heads, flaws, settled, walked
+from tests.browser.helpers import FLAWS, all_heads, flaws, settled, to_station, walked
 from tests.conftest import served
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def test_every_step_agrees_with_the_models_own_numbers(page: "Page", model: str)
     assert STEPS[model] <= seen.keys()
     assert {step: found for step, found in seen.items() if found} == {}
     for view in VIEWS[model]:
-        page.locator(f'[data-testid="station"][data-view="{view}"]').click()
+        to_station(page, view)
         whole(page)
 
 

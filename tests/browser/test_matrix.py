@@ -15,7 +15,7 @@ from torch import Tensor
 
 from chumoku.model import checkpoint
 from chumoku.model.trace import Masks, trace
-from tests.browser.helpers import all_heads, drawn, link, matrix_shown, names_shown
+from tests.browser.helpers import all_heads, drawn, link, matrix_shown, names_shown, to_station
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -185,15 +185,15 @@ def test_opening_heads_loads_no_library(page: "Page") -> None:
     all_heads(page)
     page.locator('[data-testid="head"][data-layer="1"][data-head="2"]').click()
     page.wait_for_url(re.compile("layer=1"))
-    page.locator("#tab-qkv").click()
+    to_station(page, "qkv")
     page.wait_for_selector('[data-station="qkv"] [data-testid="matrix"][aria-busy="false"]')
-    page.locator("#tab-attention").click()
+    to_station(page, "attention")
     page.get_by_test_id("step-qk").click()
     page.wait_for_selector('[data-matrix="qk"][aria-busy="false"]')
     page.wait_for_load_state("networkidle")
     assert [url for url in asked if "plotly.min.js" in url] == []
 
-    page.locator("#tab-prediction").click()
+    to_station(page, "prediction")
     page.wait_for_selector('[data-station="prediction"] .main-svg')
     assert len([url for url in asked if "plotly.min.js" in url]) == 1, "only bars need it"
 

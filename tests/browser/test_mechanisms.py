@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import all_heads, flaws, link, offered, open_more, open_tools, settled
+from tests.browser.helpers import all_heads, flaws, link, offered, open_more, open_tools, settled, to_station
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -45,7 +45,7 @@ def test_stations_are_offered_where_their_roles_are(page: "Page", model: str) ->
             open_tools(page)
             page.get_by_test_id(f"tool-{view}").click()
         else:
-            page.locator(f'[data-testid="station"][data-view="{view}"]').click()
+            to_station(page, view)
         settled(page)
         expect(page.locator(f'[data-station="{view}"]')).to_be_visible()
         assert flaws(page) == []

@@ -161,7 +161,7 @@ def test_markup_is_shown_as_text(page: "Page") -> None:
     assert shown == hostile.replace(" ", "·")
     offered = page.locator("[data-testid=station]:not([hidden])")
     for view in offered.evaluate_all("tabs => tabs.map(tab => tab.dataset.view)"):
-        page.locator(f"#tab-{view}").click()
+        to_station(page, view)
         ready(page)
     assert page.evaluate("window.hacked") is None
     assert page.locator("main script, main img[onerror]").count() == 0
@@ -431,7 +431,7 @@ SWITCHES = {
 def test_every_switch_of_a_view_is_in_the_link(page: "Page") -> None:
     show(page, "text=" + TEXT)
     for view, switches in SWITCHES.items():
-        page.locator("[data-testid=walk-through]" if view == "computation" else f"#tab-{view}").click()
+        page.get_by_test_id("walk-through").click() if view == "computation" else to_station(page, view)
         for testid, said in switches.items():
             page.get_by_test_id(testid).click()
             page.wait_for_url(f"**{said}**")
@@ -449,7 +449,7 @@ def test_every_switch_of_a_view_is_in_the_link(page: "Page") -> None:
     expect(page.get_by_test_id("gen-pace")).to_have_value("fast")
     for view in ("ffn", "prediction", "computation"):  # tests/js/link.test.js reads every part of a state from its link
         switches = SWITCHES[view]
-        page.locator("[data-testid=walk-through]" if view == "computation" else f"#tab-{view}").click()
+        page.get_by_test_id("walk-through").click() if view == "computation" else to_station(page, view)
         for testid in reversed(switches):  # the newest are those of the open tab
             if testid == "axis-log":
                 page.get_by_test_id("prediction-token").click()
@@ -459,7 +459,7 @@ def test_every_switch_of_a_view_is_in_the_link(page: "Page") -> None:
 def test_a_link_outside_the_model_is_fitted(page: "Page") -> None:
     show(page, "layer=99&head=99&query=99&key=99&view=nonsense&text=" + TEXT)
     assert page.get_by_test_id("crumb-model").get_attribute("aria-current") == "location"
-    page.locator("#tab-attention").click()
+    to_station(page, "attention")
     ready(page)
     assert page.locator("[data-testid=head].on").count() == 1
     assert page.locator("[data-testid=token].q").get_attribute("data-index") == str(len(strip_ids(page)) - 1)

@@ -12,7 +12,7 @@ from chumoku.model.explain.head_labels import RULES
 from chumoku.model.explain.units import units
 from chumoku.model.sampling import SamplingSettings, distribution
 from chumoku.model.trace import Masks, trace
-from tests.browser.helpers import all_heads, drawn, link, serious
+from tests.browser.helpers import all_heads, drawn, link, serious, to_station
 from tests.shortcuts import labels
 
 if TYPE_CHECKING:
@@ -80,10 +80,10 @@ def test_panels_say_what_they_show_and_how_to_read_it(page: "Page") -> None:
     note(page, "attention").get_by_test_id("reading-how").click()
     assert "Read along a row" in note(page, "attention").locator(".how").inner_text()
     for view in ("tokens", "qkv", "av", "prediction"):
-        page.locator(f"#tab-{view}").click()
+        to_station(page, view)
         assert note(page, view).locator(".what").inner_text(), view
 
-    page.locator("#tab-attention").click()
+    to_station(page, "attention")
     page.wait_for_url("**view=attention**")
     page.reload()
     drawn(page)
@@ -237,7 +237,7 @@ def test_units_and_a_guess_that_was_not_made(page: "Page", model: checkpoint.Che
     found = units(model, model.tokenizer.encode(TEXT))[LAYER]
     show(page, quiz="on", drawer="labels")
     options(page, "opened")
-    page.locator("#tab-ffn").click()
+    to_station(page, "ffn")
     page.wait_for_function(
         "() => document.querySelector('[data-testid=quiz-opened] .ask')?.textContent.includes('units')"
     )

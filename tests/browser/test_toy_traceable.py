@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import flaws, link, offered, open_more, open_tools, settled
+from tests.browser.helpers import flaws, link, offered, open_more, open_tools, settled, to_station
 from tests.toys.models import BIGRAMS as TEXT
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def walk(page: "Page") -> None:
     expect(page.get_by_test_id("tool-cost")).to_be_visible()  # which a saved trace says it lacks
     page.keyboard.press("Escape")
     for view in STATIONS:
-        page.locator(f'[data-testid="station"][data-view="{view}"]').click()
+        to_station(page, view)
         whole(page)
         expect(page.locator(f'[data-station="{view}"]')).to_be_visible()
 
