@@ -32,7 +32,7 @@ WORDS = {
     "手動": "手で",
     "注意機構なし": "アテンションフリー|注意なし",
     "最有力の予測": "ここまでの予測|最良の推測",
-    "を隠す": "(?:線|接続|見るの)を切|だけで切ると|[本層]を切りま|切ってみま",
+    "を隠す": "(?:線|接続|見るの)を切|だけで切ると|[本層]を切りま|切ってみま|を見せない|非表示",
     "ロジットレンズ": "のぞくレンズ|ログイットレンズ",
     "フィードフォワードネットワーク": "フィードフォワード・|順伝播(?:型)?ネットワーク",
     "重み付き": "重みつき|重みづけ|重みづき",
@@ -161,6 +161,7 @@ ALWAYS_SEVERAL = {
         "generation.cross_pooled",
     ],
     "a window": ["masks.pads_full", "distance.window", "next.full", "generation.window_full", "note.windowed"],
+    "several places, or layers": ["changed.hidden_many", "changed.hidden_at", "edits.in_some"],
     "beyond a window": ["embedding.beyond_nothing"],
     "a picture's patches": ["ffn.counts_here", "watched.dead_said", "compare.heads_about", "heads.pooled_cells"],
     "dimensions, features or units of a model": [

@@ -103,10 +103,10 @@ def test_the_sentence_says_what_a_mask_did_to_the_prediction(page: "Page", model
     expect(says).to_contain_text("After cat, the model predicts")
     page.get_by_test_id("switch-causal").click()
     alone, free = traced(model), traced(model, Masks(causal=False))
-    (word, was), (now, p) = answer(alone, model, -1), answer(free, model, -1)
+    (word, _), (now, p) = answer(alone, model, -1), answer(free, model, -1)
     expect(says).to_contain_text("Causal off: every token also sees later ones. The prediction ")
     after = brief_percent(float(free.tensors["logits"][-1].double().softmax(0)[model.tokenizer.encode(f" {word}")[0]]))
-    expect(says).to_contain_text(re.compile(rf"{word} (falls|rises) from {was} to {after}"))
+    expect(says).to_contain_text(re.compile(rf"{word} (falls|rises) to {after}"))
     expect(says).to_contain_text(f"to {after}." if now == word else f"to {after}, behind {now} ({p}).")
     expect(says.get_by_role("button")).to_have_text("Switch causal on")
 
@@ -150,6 +150,33 @@ def test_in_a_head_the_sentence_says_what_a_mask_did_there_and_takes_it_back(
     expect(page.get_by_test_id("hide-in-layer")).to_be_visible()
     assert say.bounding_box() == before
     wait_for_run(page, "!run.masks")
+
+
+@pytest.mark.parametrize("lang", ["en", pytest.param("ja", marks=pytest.mark.japanese)])
+def test_the_sentence_keeps_one_size_and_one_line_whatever_it_says(open_page: "Callable[..., Page]", lang: str) -> None:
+    page = open_page(viewport={"width": 1280, "height": 720})
+    story = "Tom lost his red car. Tom was sad. Mom found the red"
+    page.goto(link({"text": story, "model": "stories-gpt", "view": "attention", "layer": 5, "head": 5, "lang": lang}))
+    says = page.get_by_test_id("river-says")
+    expect(page.get_by_test_id("hide-in-layer")).to_be_visible()
+    assert says.evaluate(ONE_LINE) == 17
+    acts = ["hide-in-head", "hide-wider", "hide-wider", "show-again", "switch-causal", "causal-back", "pads-more"]
+    shown = ["hide-wider", "hide-wider", "show-again", "hide-in-layer", "causal-back", "hide-in-layer", "padding-other"]
+    for act, next_one in zip(acts, shown, strict=True):
+        page.get_by_test_id(act).click()
+        expect(says.get_by_test_id(next_one)).to_be_visible()
+        expect(says).to_have_text(re.compile("%"))
+        assert says.evaluate(ONE_LINE) == 17, says.inner_text()
+
+
+# The size of its type; 0 where it takes more than one line.
+ONE_LINE = """(says) => {
+  const range = document.createRange();
+  range.selectNodeContents(says);
+  const middles = [...range.getClientRects()].map(({ top, bottom }) => (top + bottom) / 2);
+  const apart = Math.max(...middles) - Math.min(...middles);
+  return apart < 12 ? Number.parseFloat(getComputedStyle(says).fontSize) : 0;
+}"""
 
 
 def test_a_newcomer_hides_a_cell_in_one_head_and_asks_which_head_matters_most(

@@ -4,7 +4,7 @@ import { h } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { edgesTo } from "../knockout_effects.js";
-import { answerMark, hiddenWords, keyMark, keyNameOf, layersOf, queryMark, queryNameOf, rowName } from "./names.js";
+import { answerMark, hiddenWords, keyMark, keyNameOf, layersIn, queryMark, queryNameOf, rowName } from "./names.js";
 
 /**
  * @import { MaskChanges } from "../../model/compare/runs.js"
@@ -74,10 +74,12 @@ const ANSWERS = { next: "next", same: "gap", classes: "class" };
 function stillWords(facts, predicts) {
   const {
     fall,
+    masks,
     answers: [first],
   } = facts;
   if (!fall || !first || fall.after === null) return []; // its new number is not here yet
-  if (predicts === "next" && !facts.written) return answerWords(facts);
+  if (predicts === "next" && !facts.written)
+    return answerWords(facts, masks !== null && untrainedWords(masks).length > 0);
   const [before, after] = [briefPercent(fall.before), briefPercent(fall.after)];
   const words = { token: queryMark(rowName(facts, facts.row)), answer: answerMark(fall.answer), before, after };
   const kind = facts.written ? "gap" : ANSWERS[predicts]; // "at 車", where a row stands for what it writes
@@ -185,7 +187,7 @@ function answerWords({ fall, answers: [first] }, briefly = false) {
   const [before, after] = [briefPercent(fall.before), briefPercent(fall.after)];
   const change = before === after ? "stays" : fall.after < fall.before ? "falls" : "rises";
   const other = first.id !== fall.answer.id && first;
-  const to = briefly && !other && change !== "stays" ? "_to" : "";
+  const to = briefly && change !== "stays" ? "_to" : "";
   return changedAnswer(`${change}${to}`, { answer: answerMark(fall.answer), before, after }, other);
 }
 
@@ -270,7 +272,7 @@ function whichWords(facts) {
 
 /** The layers that lack a knockout which the other layers have. @param {Facts} facts */
 function layersWithout(facts) {
-  return Array.from({ length: layersOf(facts) }, (_, layer) => layer).filter((layer) =>
+  return Array.from({ length: layersIn(facts) }, (_, layer) => layer).filter((layer) =>
     facts.knockouts.every((cut) => cut.layer !== layer),
   );
 }

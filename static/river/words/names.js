@@ -199,7 +199,7 @@ function placesHidden(facts) {
   const places = /** @type {Map<string, number>} */ (new Map());
   for (const [one, of] of layers) {
     const [layer, head] = one.split(",")[3].split(" ");
-    const [within, n] = [of.length === layersOf(facts) ? "layers" : of.length > 1 ? "some" : "layer", of.length];
+    const [within, n] = [of.length === layersIn(facts) ? "layers" : of.length > 1 ? "some" : "layer", of.length];
     const place = head ? t("edits.in_head", { layer, head }) : t(`edits.in_${within}`, { layer: of[0], n });
     places.set(place, (places.get(place) ?? 0) + 1);
   }
@@ -207,5 +207,5 @@ function placesHidden(facts) {
 }
 
 /** How many layers the stack has in which something is hidden. @param {Facts} facts */
-export const layersOf = ({ rolled, knockouts }) =>
+export const layersIn = ({ rolled, knockouts }) =>
   rolled.find(({ flows }) => flows.some(({ flow }) => flow.attention === knockouts[0].attention))?.river.layers ?? 0;
