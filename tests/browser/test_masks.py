@@ -156,7 +156,8 @@ def test_in_a_head_the_sentence_says_what_a_mask_did_there_and_takes_it_back(
 def test_the_sentence_keeps_one_size_and_one_line_whatever_it_says(open_page: "Callable[..., Page]", lang: str) -> None:
     page = open_page(viewport={"width": 1280, "height": 720})
     story = "Tom lost his red car. Tom was sad. Mom found the red"
-    page.goto(link({"text": story, "model": "stories-gpt", "view": "attention", "layer": 5, "head": 5, "lang": lang}))
+    place = {"model": "stories-gpt", "view": "attention", "layer": 5, "head": 5, "river__shown": "on"}
+    page.goto(link({"text": story, "lang": lang} | place))
     says = page.get_by_test_id("river-says")
     expect(page.get_by_test_id("hide-in-layer")).to_be_visible()
     assert says.evaluate(ONE_LINE) == 17
