@@ -83,15 +83,26 @@ function createDock(root, actions) {
 /** @param {string} id @param {Actions} actions */
 function drawerButton(id, actions) {
   const click = () => actions.set({ drawer: actions.get().drawer === id ? null : id });
+  const [word, ...rest] = t(`dock.${id}`).split(" "); // on a phone the first word
   const node = h(
     "button",
     {
       class: "btn opens",
       type: "button",
+      "aria-label": t(`dock.${id}`),
       dataset: { testid: `dock-${id}` },
       on: { click },
     },
-    h("span", { class: "word" }, t(`dock.${id}`)),
+    h(
+      "span",
+      { class: "word" },
+      word,
+      h(
+        "span",
+        { class: "rest" },
+        rest.map((one) => ` ${one}`),
+      ),
+    ),
     h("span", { class: "sign-text" }, drawerSign(id)),
   );
   return { node, draw: (/** @type {State} */ { drawer }) => update(node, { "aria-pressed": drawer === id }) };

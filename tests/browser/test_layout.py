@@ -96,7 +96,13 @@ STORY = "Tom lost his red car. Tom was sad. Mom found the red"
 @pytest.mark.parametrize("lang", ["en", pytest.param("ja", marks=pytest.mark.japanese)])
 @pytest.mark.parametrize(
     ("width", "height", "most", "rest"),
-    [(1440, 900, 236, True), (1280, 720, 218, True), (1280, 580, 160, False), (390, 844, 160, False)],
+    [
+        (1440, 900, 236, True),
+        (1280, 720, 218, True),
+        (1280, 580, 160, False),
+        (844, 390, 160, False),
+        (390, 844, 160, False),
+    ],
 )
 def test_what_stays_in_sight_leaves_room(
     open_page: "Callable[..., Page]", lang: str, width: int, height: int, most: int, rest: bool
@@ -266,6 +272,18 @@ def test_on_a_phone_a_switch_keeps_its_place_and_the_card_follows_its_matrix(ope
     expect(page.get_by_test_id("river-says")).to_contain_text("Causal off")
     expect(page.get_by_test_id("edit-undo")).to_be_visible()
     assert page.evaluate(tops)[0] == before[0]
+    # PADs are chosen at the foot of the screen: the sentence and the picture that they change are over it.
+    page.get_by_test_id("path-more").tap()
+    page.get_by_test_id("pads-menu").tap()
+    page.get_by_test_id("pads-more").tap()
+    expect(page.get_by_test_id("river-says")).to_contain_text("PAD")
+    menu, says = (page.locator(one).bounding_box() for one in (".padding > .pad-menu", "[data-testid=say]"))
+    undo = page.get_by_test_id("edit-undo").bounding_box()
+    assert menu is not None
+    assert says is not None
+    assert undo is not None
+    assert says["y"] + says["height"] <= menu["y"]
+    assert menu["y"] + menu["height"] <= undo["y"]
 
 
 @pytest.mark.parametrize("width", [360, 390])

@@ -682,6 +682,7 @@ def test_on_a_phone_the_start_page_leads_to_the_heads_of_a_layer(open_page: "Cal
     page.goto("/?start")
     page.wait_for_selector('body[data-state="ready"]')
     page.get_by_test_id("river-says").locator(".tells button").wait_for()  # the start page is as it stays
+    expect(page.get_by_test_id("start-lesson")).to_be_in_viewport(ratio=1)
     page.get_by_test_id("start-heads").click()
     expect(page.get_by_test_id("crumb-layer")).to_be_visible()
     page.wait_for_function("""async () => {
