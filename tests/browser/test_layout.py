@@ -211,7 +211,7 @@ def test_on_a_phone_two_lines_of_a_translation_take_the_headers_room(open_page: 
 
 
 def test_on_a_phone_one_arrives_with_the_sentence_and_the_picture_in_sight(open_page: "Callable[..., Page]") -> None:
-    """From far down the start page, and from one place to another; of a comparison what is now comes first."""
+    """From far down the start page, and from one place to another; a comparison lies where the weights were."""
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
     page.goto("/?start")
     page.get_by_test_id("start-masks").scroll_into_view_if_needed()
@@ -224,12 +224,13 @@ def test_on_a_phone_one_arrives_with_the_sentence_and_the_picture_in_sight(open_
     now = page.evaluate(WHERE)
     assert now["covered"] <= 160
     assert now["covered"] <= now["path"] < now["say"] <= now["covered"] + 60
+    weights = now["sheet"]
     page.get_by_test_id("compare-difference").tap()
     page.locator(".pair").wait_for()
     drawn(page)
     now = page.evaluate(WHERE)
-    assert now["say"] < now["change"] < now["difference"] < 844 - 100
-    assert now["difference"] < now["after"] < now["before"]
+    assert now["differs"] == weights, "the cells stay where they are"
+    assert now["differs"] < now["change"] < now["after"] < now["before"]
     page.goto(f"/?view=model#text={STORY}")
     page.wait_for_selector('body[data-state="ready"]')
     page.get_by_test_id("station-list").select_option("attention")
@@ -253,7 +254,7 @@ WHERE = """() => {
     change: top('[data-testid=row-change]'),
     before: of('before'),
     after: of('after'),
-    difference: of('difference'),
+    differs: top('.difference .sheet'),
   };
 }"""
 

@@ -166,7 +166,7 @@ function seatLegend({ places, tools, legend, foot, pencil: { pen } }, over) {
   const matrix = place?.querySelector(":scope > .matrix");
   if (over) tools.before(foot);
   else if (!matrix) places.both.parentElement?.append(foot);
-  else if (foot.parentElement !== place) matrix.after(foot);
+  else if (foot.parentElement !== place) (place?.querySelector(":scope > .row-keys") ?? matrix).after(foot);
   if (pen && matrix) legend.firstElementChild?.append(h("span", { class: "unless-noted pen-hint" }, t("pencil.here")));
 }
 
