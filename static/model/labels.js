@@ -7,7 +7,7 @@ import { patchLabel } from "./patches.js";
 
 /**
  * @typedef {{index: number, id: number, bytes: string, text: string, start: number, end: number, partial: boolean,
- *   special: boolean, patch?: Patch}} Token  patch: of a picture
+ *   special: boolean, patch?: Patch, piece?: boolean}} Token  patch: of a picture; piece: see {@link offeredAfter}
  * @typedef {Pick<Token, "id"|"bytes"|"text"|"partial"|"special">} VocabularyToken  outside a sentence
  * @typedef {{kind: "text"|"mark"|"byte", text: string}} Part
  */
@@ -57,8 +57,8 @@ export function tokenLabel(token) {
     .join("");
 }
 
-/** A token's name in a sentence. @param {Parameters<typeof tokenLabel>[0]} token */
-export const tokenName = (token) => labelName(tokenLabel(token));
+/** A token's name in a sentence. @param {Parameters<typeof tokenLabel>[0] & {piece?: boolean}} token */
+export const tokenName = (token) => leadOf(token) + labelName(tokenLabel(token));
 
 /**
  * The same of a label: as read, without the marks of spaces around it. Punctuation is quoted, because "looks most at ,"
@@ -195,8 +195,32 @@ export const markName = (token) => quotesAround(token)?.join(token.text.trim()) 
 /** Without the spaces around it, punctuation in quotes; a token of spaces shows them. @param {Token} token */
 function wordOf(token) {
   const plain = !token.partial && !token.special && !token.patch && token.text.trim();
-  return markName(token) ?? tokenLabel(plain ? { ...token, text: plain } : token);
+  return markName(token) ?? leadOf(token) + tokenLabel(plain ? { ...token, text: plain } : token);
 }
+
+const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
+
+/**
+ * Whether a token goes on with the word before it: “ries” after “ber”, “'s” after “it”. Without spaces nothing tells where a word begins.
+ * @param {{text: string, partial: boolean, special: boolean}} token @param {{text: string, special: boolean}} before
+ */
+export const isPiece = ({ text, partial, special }, before) =>
+  !partial &&
+  !special &&
+  !before.special &&
+  /^['’]?\p{L}/u.test(text) &&
+  /\p{L}$/u.test(before.text) &&
+  !SPACELESS.test(text);
+
+/**
+ * A token as it is offered after another one: a piece that goes on with the word there is called “…ries”.
+ * @template {{text: string, partial: boolean, special: boolean}} T
+ * @param {T} token @param {{text: string, special: boolean}|undefined} before @returns {T & {piece?: boolean}}
+ */
+export const offeredAfter = (token, before) => (before && isPiece(token, before) ? { ...token, piece: true } : token);
+
+/** @param {{piece?: boolean}} token */
+const leadOf = ({ piece }) => (piece ? "…" : "");
 
 /** @param {Name} name @param {Token} token @returns {Name} */
 const withPatch = (name, { patch }) => (patch ? { ...name, patch } : name);

@@ -7,7 +7,7 @@ import { isDifference, maskChanges, sideShown } from "../model/compare/runs.js";
 import { rollout, rolloutToCome } from "../model/contribution_rollout.js";
 import { answeringStack, attentionsOf, can } from "../model/description.js";
 import { edgeKey, knockoutsOf, toggled } from "../model/interventions.js";
-import { namesOf } from "../model/labels.js";
+import { namesOf, offeredAfter } from "../model/labels.js";
 import { memo } from "../model/memo.js";
 import { position, rowOf } from "../model/selection.js";
 import { inside, sideOf } from "../model/sides.js";
@@ -37,7 +37,7 @@ import { riverState } from "./view_state.js";
  * One for each layer; [] without a lens.
  * @param {ModelTrace} trace @param {number} row  the chosen token @returns {Next[]}
  */
-export function nextSoFar({ explained: { lens }, model, classes }, row) {
+export function nextSoFar({ explained: { lens }, model, classes, written }, row) {
   if (!lens || lens.refused) return [];
   const at = classes ? 0 : lens.rows.indexOf(row);
   if (at < 0) return [];
@@ -49,7 +49,7 @@ export function nextSoFar({ explained: { lens }, model, classes }, row) {
     const p = lens.probability[depth][at][0];
     const answer = classes
       ? { id, p, token: null, name: lens.classes[id] }
-      : { id, p, token: lens.tokens[id], name: null };
+      : { id, p, token: offeredAfter(lens.tokens[id], written?.tokens[row]), name: null };
     return { answer, fresh: layer > 0 && ids[depth - 1] !== id, final: id === ids[depths] };
   });
 }
@@ -79,14 +79,15 @@ export function choosing({ written, attention, classes }, side, row) {
   return attention.queries === side ? { query: row, key: null } : { row };
 }
 
-/** The most likely answers, the model's choice first. @param {Pick<ModelTrace, "classes"|"predictions">} trace @param {number} row @returns {Answer[]} */
-function answersOf({ classes, predictions }, row) {
+/** The most likely answers, the model's choice first. @param {Pick<ModelTrace, "classes"|"predictions">} trace @param {number} row @param {Token} [before]  the token that they come after @returns {Answer[]} */
+function answersOf({ classes, predictions }, row, before) {
   if (classes) {
     const named = classes.map(({ name, probability: p }, id) => ({ id, p, token: null, name }));
     return named.sort((a, b) => b.p - a.p);
   }
   const candidates = predictions[row]?.candidates ?? [];
-  return candidates.map((/** @type {any} */ one) => ({ id: one.id, p: one.before, token: one, name: null }));
+  const tokenOf = (/** @type {any} */ one) => offeredAfter(one, before);
+  return candidates.map((/** @type {any} */ one) => ({ id: one.id, p: one.before, token: tokenOf(one), name: null }));
 }
 
 /** What the picture depends on: answers of the server, compared by identity, and plain values. @param {ModelTrace} trace @param {State} state */
@@ -217,9 +218,10 @@ export function factsOf(trace, state, rolls, measuring) {
   const compared = !waits && difference && trace.routeBefore;
   const was = compared ? rolls.compared(trace.routeBefore, trace, row) : null;
   const names = rolled.map(({ river }) => namesOf(sideOf(trace.sides, river.side).tokens));
-  const answers = answersOf(trace, row);
+  const chosen = trace.written?.tokens[row];
+  const answers = answersOf(trace, row, chosen);
   const answered = trace.asTrained ?? trace.withoutKnockouts;
-  const answersBefore = answered ? answersOf(answered, row) : [];
+  const answersBefore = answered ? answersOf(answered, row, chosen) : [];
   const knockouts = trace.withoutKnockouts ? knockoutsOf(state.interventions, trace.attentions) : [];
   const measured = waits
     ? null

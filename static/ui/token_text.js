@@ -1,6 +1,6 @@
 /** Tokens, classes and predictions in words: a token's text as nodes (marks and bytes are lighter than the typed text), its name in a sentence. */
 
-import { labelName, markName, partText, textOf, tokenLabel, tokenName, tokenParts } from "../model/labels.js";
+import { isPiece, labelName, markName, partText, textOf, tokenLabel, tokenName, tokenParts } from "../model/labels.js";
 import { actualNext } from "../model/sides.js";
 import { h } from "./dom.js";
 import { integer, number, percent } from "./format.js";
@@ -72,8 +72,6 @@ export function restOf(model, { candidates, n_kept, mass_cut, masses_cut, settin
   return h("span", { title }, t(key, vars));
 }
 
-const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
-
 /**
  * What a token is, if not a word: a part of one or of a character, a new line, a full stop, a comma, a quotation mark.
  * @param {Parameters<typeof tokenName>[0]} token @param {{text: string, special: boolean}} before
@@ -86,8 +84,8 @@ export function kindOfToken({ text, partial, special }, before) {
   if (/^ ?[,、]$/.test(text)) return t("token_kind.comma");
   if (/^ ?["“”„«»「」『』]$/.test(text)) return t("token_kind.quote");
   if (/^ ?['‘’`]$/.test(text)) return t("token_kind.apostrophe");
-  const goesOn = /^\p{L}/u.test(text) && /\p{L}$/u.test(before.text) && !before.special;
-  return goesOn && !SPACELESS.test(text) ? t("token_kind.piece", { word: `${before.text.trim()}${text}` }) : null;
+  const piece = isPiece({ text, partial, special }, before);
+  return piece ? t("token_kind.piece", { word: `${before.text.trim()}${text}` }) : null;
 }
 
 /** How many equally likely tokens would be as uncertain; the tooltip has H in bits. @param {any} prediction */
@@ -109,9 +107,9 @@ export function tokenText(token) {
   return tokenParts(token).map(({ kind, text }) => h("span", { class: CLASSES[kind], translate: "no" }, text));
 }
 
-/** A token that is offered: punctuation in quotes (a full stop alone would be a speck), of a part of a character what can be read. @param {Parameters<typeof tokenText>[0] & Parameters<typeof markName>[0]} token @returns {Node[]} */
+/** A token that is offered: punctuation in quotes (a full stop alone would be a speck), of a part of a character what can be read. @param {Parameters<typeof tokenText>[0] & Parameters<typeof markName>[0] & {piece?: boolean}} token @returns {Node[]} */
 export function offeredText(token) {
-  const name = markName(token) ?? (token.partial ? partText(token) : null);
+  const name = markName(token) ?? (token.partial ? partText(token) : token.piece ? tokenName(token) : null);
   return name === null ? tokenText(token) : [h("span", { translate: "no" }, name)];
 }
 

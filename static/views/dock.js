@@ -1,7 +1,7 @@
 /** The dock: Back, Step and Play; what the model answers as chips; how the next token is drawn; and the drawers of generation. */
 
 import { fillsMask, predictsTokens } from "../model/description.js";
-import { namesIn, tokenName } from "../model/labels.js";
+import { namesIn, offeredAfter, tokenName } from "../model/labels.js";
 import { rowOf } from "../model/selection.js";
 import { canHide, filled, taken } from "../model/written.js";
 import { DEFAULTS } from "../state/store.js";
@@ -244,12 +244,17 @@ const CANDIDATES = {
     const full = row + 1 >= trace.model.max_seq_len;
     const last = row === tokens.length - 1; // then they stand after it
     const all = trace.predictions[row].candidates.map((/** @type {any} */ candidate, /** @type {number} */ i) =>
-      candidateOf(candidate, wordsOf(candidate, state), kindOfToken(candidate, tokens[row]), {
-        share: isSampled(state) ? candidate.after : candidate.before,
-        cut: candidate.after > 0 ? null : filterOf(candidate, state),
-        most: i === 0,
-        take: full ? null : () => actions.set(taken(trace, state, row, candidate.id)),
-      }),
+      candidateOf(
+        offeredAfter(candidate, tokens[row]),
+        wordsOf(candidate, state),
+        kindOfToken(candidate, tokens[row]),
+        {
+          share: isSampled(state) ? candidate.after : candidate.before,
+          cut: candidate.after > 0 ? null : filterOf(candidate, state),
+          most: i === 0,
+          take: full ? null : () => actions.set(taken(trace, state, row, candidate.id)),
+        },
+      ),
     );
     const found = [...all.filter(isDrawn), ...all.filter((/** @type {Candidate} */ one) => !isDrawn(one))];
     const written = choosesWritten(state, trace.model);

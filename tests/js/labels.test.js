@@ -8,6 +8,7 @@ import {
   markName,
   namesOf,
   nameText,
+  offeredAfter,
   partText,
   quotesAround,
   textOf,
@@ -99,6 +100,7 @@ testWith({
   const token = (text, more = {}) => /** @type {any} */ ({ text, bytes: "", partial: false, special: false, ...more });
   const after = (/** @type {string} */ before, /** @type {any} */ one) => kindOfToken(one, token(before));
   assert.equal(after(" car", token("ries")), "on: carries");
+  assert.equal(after(" it", token("'s")), "on: it's");
   assert.equal(after(" car", token(" and")), null);
   assert.equal(after(".", token("She")), null, "a word begins after punctuation");
   assert.equal(after("車", token("を")), null, "without spaces nothing tells where a word begins");
@@ -110,6 +112,21 @@ testWith({
   );
   assert.equal(after(".", token("\n")), "new line");
   assert.equal(after(" a", token("", { partial: true })), "bytes");
+});
+
+test("a piece that is offered after the word with which it goes on is called so", () => {
+  const token = (text, more = {}) => /** @type {any} */ ({ text, bytes: "", partial: false, special: false, ...more });
+  /** @param {string} text @param {any} before */
+  const called = (text, before) => {
+    const one = offeredAfter(token(text), before);
+    return [tokenName(one), ...namesOf([one]).map(nameText)];
+  };
+  assert.deepEqual(called("ries", token(" car")), ["…ries", "…ries"]);
+  assert.deepEqual(called("ries", token(".")), ["ries", "ries"], "there it begins a word");
+  assert.deepEqual(called(" red", token(" car")), ["red", "red"]);
+  assert.deepEqual(called("ries", undefined), ["ries", "ries"], "before the text there is nothing");
+  assert.deepEqual(called("A", token("<|start|>", { special: true })), ["A", "A"]);
+  assert.deepEqual(called(".", token(" car")), ["“.”", "“.”"]);
 });
 
 test("of a token with a part of a character what can be read is shown, and the bytes of that part", () => {

@@ -134,7 +134,8 @@ export function saysWords(facts, predicts) {
   const token = queryMark(rowName(facts, row));
   if (facts.written) {
     const next = own[row + 1];
-    const key = !next ? "next" : next.word === answerName(answer) ? "wrote" : "instead";
+    const name = answerName({ ...answer, token: answer.token && { ...answer.token, piece: false } });
+    const key = !next ? "next" : next.word === name ? "wrote" : "instead";
     return phrase(`river.says_${key}`, { token, answer: answerMark(answer), p: briefPercent(answer.p) });
   }
   const usual = predicts === "next" && answer.p < FLAT ? "river.says_flat" : "river.says";

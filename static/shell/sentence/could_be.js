@@ -1,12 +1,13 @@
 /** The card that says what else a token could have been; it stays where one of those can be taken in its place. */
 
-import { tokenName } from "../../model/labels.js";
+import { offeredAfter, tokenName } from "../../model/labels.js";
 import { h, newId, replace, update } from "../../ui/dom.js";
 import { briefPercent, number } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 
 /**
  * @import { Prediction } from "../../data/model_trace.js"
+ * @import { Token } from "../../model/labels.js"
  */
 
 /** @typedef {{p: number, bits: number, others: Prediction["candidates"]}} Known  of a token: its probability, the entropy before it, and the most likely there */
@@ -74,16 +75,19 @@ export function createCard(root, { leave, tell }) {
     hide,
     isShown: () => of !== null,
     /**
-     * @param {HTMLElement} button @param {{id: number, name: string}} token @param {Known} known
+     * @param {HTMLElement} button @param {{id: number, name: string, before: Token}} token  `before`: the token before it
+     * @param {Known} known
      * @param {{offers: boolean, take: ((id: number) => void)|null, told: boolean}} more
      *   `offers`: whether a click on the token offers others; `take`: it was clicked; `told`: whether its figures are open
      */
-    show(button, { id: own, name }, known, { offers, take, told }) {
+    show(button, { id: own, name, before }, known, { offers, take, told }) {
       hide();
       of = button;
       const token = h("b", { translate: "no" }, name);
       const head = h("p", null, phrase("surprise.instead", { token, p: briefPercent(known.p) }));
-      const rows = known.others.filter((one) => one.id !== own).map((one) => rowOf(one, take && (() => take(one.id))));
+      const rows = known.others
+        .filter((one) => one.id !== own)
+        .map((one) => rowOf(offeredAfter(one, before), take && (() => take(one.id))));
       const figures = figuresOf(known, button.matches(".gen"));
       const toggle = (/** @type {Event} */ { target }) => tell(/** @type {HTMLDetailsElement} */ (target).open);
       const more = h("details", { open: told, on: { toggle } }, h("summary", null, t("surprise.more")), figures);

@@ -8,6 +8,7 @@ import {
   below,
   bytesLabel,
   characterGroups,
+  isPiece,
   namesOf,
   quotesAround,
   tokenName,
@@ -64,7 +65,16 @@ function createToken(side, choose) {
       const label = place === null ? name : `${name}, ${t("sentence.position_id", { position: place })}`;
       const [open = null, close = null] = quotesAround(token) ?? [];
       const narrow = !token.patch && open === null && token.text.trim().length === 1;
-      const classes = { narrow, partial: token.partial, gen: generated, special: token.special, pad, unseen: hidden };
+      const piece = !token.patch && isPiece(token, before);
+      const classes = {
+        narrow,
+        piece,
+        partial: token.partial,
+        gen: generated,
+        special: token.special,
+        pad,
+        unseen: hidden,
+      };
       for (const [one, is] of Object.entries(classes)) button.classList.toggle(one, is);
       const kind = token.patch ? null : kindOfToken(token, before);
       const said = [label, generated && t("sentence.generated"), hidden && t("picture.hidden")].filter(Boolean);

@@ -142,7 +142,7 @@ export function createSurprise(root, actions, name, choose, isPointed) {
     if (!all || index === null || index <= all.real.start || index >= all.real.end) return card.hide();
     const found = all.of(index);
     const { buttons } = /** @type {NonNullable<typeof now>} */ (now);
-    const named = { id: all.tokens[index].id, name: namesIn(all.tokens)[index] };
+    const named = { id: all.tokens[index].id, name: namesIn(all.tokens)[index], before: all.tokens[index - 1] };
     if (found)
       card.show(buttons[index], named, found, {
         offers: isOffered(index),

@@ -1,7 +1,7 @@
 /** The draw as a bar: the shares of [0, 1) that tokens have, and where the random number falls; before a step, and as it lands. */
 
 import { typeScale, widthOf } from "../../chart/theme.js";
-import { tokenName } from "../../model/labels.js";
+import { offeredAfter, tokenName } from "../../model/labels.js";
 import { uniform } from "../../model/sampling.js";
 import { rowOf } from "../../model/selection.js";
 import { begins } from "../../model/written.js";
@@ -12,6 +12,7 @@ import { namedToken, offeredText } from "../../ui/token_text.js";
 
 /**
  * @import { ModelTrace, Prediction } from "../../data/model_trace.js"
+ * @import { Token } from "../../model/labels.js"
  * @import { State } from "../../state/store.js"
  * @import { Session } from "./session.js"
  */
@@ -45,13 +46,14 @@ const shareAt = (shares, u) => shares.find(({ from, to }) => u >= from && u < to
 /**
  * @typedef {Share & {hit: boolean, text: (Node|string)[]}} Part  of the interval, with its words; `hit`: the number fell on it
  * @param {Session} session @param {Pick<Prediction, "candidates">} from @param {number|null} u  the random number; null: none is drawn
+ * @param {Token} [before]  the token after which it falls
  * @returns {Part[]}
  */
-export const partsOf = (session, from, u) =>
+export const partsOf = (session, from, u, before) =>
   keptShares(from).map((share, _, shares) => ({
     ...share,
     hit: u !== null && share === shareAt(shares, u),
-    text: share.id === null ? [t("generation.others")] : offeredText(session.word(share.id)),
+    text: share.id === null ? [t("generation.others")] : offeredText(offeredAfter(session.word(share.id), before)),
   }));
 
 /**
@@ -107,7 +109,8 @@ export function createDraw(session) {
     /** @param {ModelTrace} trace @param {State} state */
     draw(trace, state) {
       const { step, from, u, last } = drawOf(session, trace, state);
-      const parts = from ? partsOf(session, from, u) : [];
+      const before = trace.written?.tokens[rowOf(state, trace)];
+      const parts = from ? partsOf(session, from, u, before) : [];
       node.hidden = parts.length === 0 || state.temperature === 0;
       node.title = [t("generation.shares_about"), lastWords(session, last)].filter(Boolean).join("\n");
       if (!from || node.hidden) return;
@@ -116,7 +119,7 @@ export function createDraw(session) {
       drawn = now;
       node.dataset.u = u === null ? "" : step ? "fell" : "stands";
       const hit = parts.find((part) => part.hit);
-      const words = u !== null && hit && { u: number(u, 2), token: tokenWords(session, hit) };
+      const words = u !== null && hit && { u: number(u, 2), token: tokenWords(session, hit, before) };
       replaceChanged(said, words ? phrase(step ? "dock.draw_fell" : "dock.draw_falls", words) : t("dock.draw_none"));
       replaceChanged(shares, sharesLine(parts, u));
       replaceChanged(names, namesUnder(parts, u));
@@ -142,8 +145,9 @@ function lastWords(session, step) {
   return t("dock.draw_last", { u, token, before, after });
 }
 
-/** What the number falls on: a token, or one of those that are not listed. @param {Session} session @param {Part} part */
-const tokenWords = (session, { id }) => (id === null ? t("generation.others") : namedToken(session.word(id)));
+/** What the number falls on: a token, or one of those that are not listed. @param {Session} session @param {Part} part @param {Token} [before] */
+const tokenWords = (session, { id }, before) =>
+  id === null ? t("generation.others") : namedToken(offeredAfter(session.word(id), before));
 
 /**
  * The draw of the token after the chosen row: made (`step`), or as this seed would make it. `u` null: the token there is forced.
