@@ -315,9 +315,11 @@ export function mount(root, store, options) {
   const show = (state, moves) =>
     traces.model(state) ? refresh(page, state, moves) : setter.settle(() => refresh(page, store.get(), moves));
   const camera = address && !pictures ? createCamera(frame) : null;
-  store.subscribe((state, was) =>
-    camera?.moves(was, state) ? camera.move(state, () => show(store.get(), true)) : show(state),
-  );
+  store.subscribe((state, was) => {
+    if (camera?.moves(was, state)) camera.move(state, () => show(store.get(), true));
+    else if (camera?.slides(was, state)) camera.slide(state, () => show(state));
+    else show(state);
+  });
   store.subscribe(({ paused }) => {
     const { key, said } = page.refused;
     if (said && !paused.some(({ edit }) => JSON.stringify(edit) === key)) status.withdraw(said);

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.test_mount import MOUNT_ANOTHER
@@ -74,6 +75,47 @@ def test_a_click_while_the_camera_moves_is_not_lost(open_page: "Callable[..., Pa
         assert len(set(move["after"])) == len(move["after"]) >= 1
     assert page.evaluate("() => moves[0].before.length") == 2
     assert page.locator(".in-camera").count() == 0
+
+
+# Each animation of an element stays at its beginning, and is remembered.
+STILL = """() => {
+  window.slid = [];
+  const animate = (window.animateOfOwn ??= Element.prototype.animate);
+  Element.prototype.animate = function (...how) {
+    const animation = animate.apply(this, how);
+    animation.pause();
+    slid.push(animation);
+    return animation;
+  };
+}"""
+
+ROWS = """async (canvas) => {
+  const [{ top, bottom }] = (await import('/static/river/board.js')).sceneOf(canvas).bands;
+  const { y, height } = canvas.getBoundingClientRect();
+  const scale = height / canvas.offsetHeight;
+  return [y + top * scale, y + bottom * scale, document.querySelector('.say').getBoundingClientRect().y];
+}"""
+
+
+def test_from_the_start_page_the_rows_begin_where_they_were(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 1440, "height": 900}, reduced_motion="no-preference")
+    page.goto("/?start")
+    page.wait_for_selector('body[data-state="ready"]')
+    expect(page.locator(".first")).to_have_count(0)
+    page.evaluate(STILL)
+    river = page.get_by_test_id("river")
+    was = river.evaluate(ROWS)
+    page.get_by_test_id("start-step").click()
+    page.wait_for_function("() => slid.some(({ effect }) => /scaleY/.test(effect.getKeyframes()[0].transform))")
+    top, _, said = river.evaluate(ROWS)
+    assert (top, said) == pytest.approx((was[0], was[2]), abs=1)
+    page.evaluate("() => slid.forEach((one) => one.playState === 'paused' && one.finish())")
+    expect(page.get_by_test_id("gen-step")).to_be_visible()
+    top, bottom, said = river.evaluate(ROWS)
+    assert top > was[0]
+    assert bottom - top < was[1] - was[0]
+    assert said > was[2]
+    page.evaluate("() => { Element.prototype.animate = animateOfOwn; }")
 
 
 def test_one_transition_in_a_document_of_two_pages(open_page: "Callable[..., Page]") -> None:
