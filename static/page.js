@@ -110,7 +110,8 @@ export async function refresh(page, state, moves = false) {
   if (waits) panels.busy(true);
   let first = true;
   try {
-    const shows = (/** @type {ModelTrace} */ trace, /** @type {Set<string>} */ available) => {
+    const shows = (/** @type {ModelTrace} */ trace, /** @type {Set<string>} */ available, alone = false) => {
+      if (alone) return together(() => panels.drawOpened(trace, state, available));
       const arrived = page.trace !== trace;
       page.trace = trace;
       if (arrived) page.onTrace();

@@ -3,6 +3,7 @@
 import { modelTrace } from "./model_trace.js";
 import { asNeeds, byFetcher, byKind, createFetchers, isHere, needCalled } from "./needs.js";
 import { keyOf, withTarget } from "./request.js";
+import { oncePainted } from "./traces.js";
 
 /**
  * @import { State } from "../state/store.js"
@@ -40,6 +41,9 @@ export function createTypist(now = () => performance.now()) {
 /** How long what is known of another head waits for its numbers, so that both are drawn at once. Milliseconds. */
 const WAIT_MS = 50;
 
+/** How long at most everything else waits until another head's picture is painted. Milliseconds. */
+const PAINT_MS = 150;
+
 /** Long enough that someone who steps once a second, or types, asks for nothing of it. Milliseconds. */
 const QUIET_MS = 1200;
 
@@ -54,16 +58,18 @@ const pause = (ms = PAUSE_MS) => new Promise((resolve) => setTimeout(resolve, ms
 export function createLoader(traces, { modelNamed, bring, onWait }) {
   let [turn, asked] = [0, ""];
   let shownKey = ""; // of the last trace that was drawn
+  let shownState = /** @type {State|null} */ (null); // and from where in it
   const later = createLater(traces);
   const isTyped = createTypist();
   const fetchers = createFetchers(traces, bring, onWait);
 
   /**
    * Load what `needs` names. `onTrace` is called when the overview is here and whenever more is, with the needs that the
-   * trace has by then; never for a state that is not the newest any more.
+   * trace has by then; never for a state that is not the newest any more. `alone`: only for the numbers of another head in the open
+   * view, whose picture is painted before everything else is drawn.
    * @param {State} state
    * @param {Set<string>} needs
-   * @param {(trace: ModelTrace, available: Set<string>) => void} onTrace
+   * @param {(trace: ModelTrace, available: Set<string>, alone?: boolean) => void} onTrace
    * @param {boolean} [atOnce]  what is known is shown before more has arrived
    * @returns {Promise<boolean>} false: something newer has been asked for meanwhile
    */
@@ -88,7 +94,7 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
       const available = new Set(asNeeds("explain", Object.keys(parts.explained ?? {})));
       const shown = createGathering(() => {
         if (thisTurn !== turn) return;
-        shownKey = key;
+        [shownKey, shownState] = [key, state];
         onTrace(modelTrace(parts), available);
       });
       /** @type {Deliver} */
@@ -96,7 +102,13 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
         if (thisTurn !== turn) return;
         Object.assign(parts, fields, { explained: { ...parts.explained, ...fields.explained } });
         for (const one of [need].flat()) available.add(one);
-        shown.add();
+        const first = opens && need === "detail" && isAnotherHead(shownState, state);
+        if (first) {
+          onTrace(modelTrace(parts), available, true);
+          opening = oncePainted(null);
+          shown.within(PAINT_MS);
+        }
+        shown.add(first ? PAINT_MS : 0);
       };
       const effects = all.find(({ kind }) => kind === "ablations");
       const known = effects && traces.knownAblations(pinned, modelTrace(parts));
@@ -107,6 +119,8 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
       for (const one of all) if (isHere(one, modelTrace(parts))) available.add(one.need);
       const can = all.filter(({ need }) => modelTrace(parts).lacks(need) === null && !available.has(need));
       const opens = !atOnce && shownKey === key && can.some(({ kind }) => kind === "detail");
+      /** @type {Promise<null>|null} */
+      let opening = null;
       shown.add(opens ? WAIT_MS : 0); // so that cached data is drawn together with the overview
       const { pool } = modelTrace(parts);
       const due = (/** @type {Need["when"]} */ when) => can.filter((one) => one.when === when);
@@ -116,7 +130,8 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
       try {
         if (typing) await fetchAll(can.filter(({ whileTyping }) => whileTyping)).then(() => pause());
         if (thisTurn === turn) await fetchAll(due("head").filter(({ whileTyping }) => !(typing && whileTyping)));
-        if (opens) shown.soon();
+        await opening;
+        if (opens) shown.within(0);
         const [together, alone] = pool > 1 ? [[], due("passes")] : [due("passes"), []];
         if (thisTurn === turn) await fetchAll([...due("after"), ...together]);
         for (const need of [...alone, ...due("last")]) if (thisTurn === turn) await fetchAll([need]);
@@ -169,6 +184,15 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
   return { load, cancel, soon, knows };
 }
 
+/** Whether nothing but another head is seen, and nothing of it is to be guessed. @param {State|null} was @param {State} now */
+const isAnotherHead = (was, now) =>
+  was !== null &&
+  was.view === now.view &&
+  was.attention === now.attention &&
+  (was.layer !== now.layer || was.head !== now.head) &&
+  !now.quiz &&
+  now.lesson === null;
+
 /** Draws once what arrives together: all cached data arrives before the browser's next task. @param {() => void} show */
 function createGathering(show) {
   let timer = 0;
@@ -188,10 +212,10 @@ function createGathering(show) {
     add(ms = 0) {
       timer ||= setTimeout(now, ms);
     },
-    /** What waits for more waits no longer. */
-    soon() {
+    /** What waits for more waits so long from now. @param {number} ms */
+    within(ms) {
       clearTimeout(timer);
-      timer &&= setTimeout(now);
+      timer &&= setTimeout(now, ms);
     },
     /** Shows what is new at once, because nothing more will come. Throws errors that happened on the way. */
     end() {

@@ -84,7 +84,7 @@ const NO_FRAME_MS = 100;
  * The value, once what arrived together with it has been painted.
  * @template T @param {T} value @returns {Promise<T>}
  */
-const painted = (value) =>
+export const oncePainted = (value) =>
   new Promise((resolve) => {
     const now = () => resolve(value);
     setTimeout(() => globalThis.requestAnimationFrame?.(() => setTimeout(now)), 1); // after the drawing
@@ -159,7 +159,7 @@ export function createTraces(api, { modelNamed, onWait }) {
         if (came.length) fill(runs, keyOf(of), came, async () => ({ tensors: whole }));
         if (!detail) return overview;
         const head = openOf(of, model, detail);
-        know("detail", detailRequest(of, model), painted(head)); // so the pictures come as early as without it
+        know("detail", detailRequest(of, model), oncePainted(head)); // so the pictures come as early as without it
         return overview;
       }
     },

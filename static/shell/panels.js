@@ -80,6 +80,25 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     return { needs, complete, also, due: complete && !done };
   }
 
+  /** @param {ReturnType<typeof shownIn>[number]} one @param {ModelTrace} trace @param {State} state @param {Set<string>} available */
+  function drawOne({ view, panel, root, lacks, drawer }, trace, state, available) {
+    const { needs, complete, also, due } = progress(view, root, trace, state, available);
+    const why = whatLacks(trace, needs);
+    if (sayWhatLacks(root, why && lacks ? t(keyFor(trace.model, lacks), { why }) : why)) {
+      panel.setAttribute("aria-busy", "false");
+      if (drawer) panel.hidden = false; // it says to whoever opened it why it is empty
+      return;
+    }
+    panel.setAttribute("aria-busy", String(!complete));
+    if (!due) return;
+    drawnIn.set(root, { available, also });
+    panel.hidden = false;
+    guarded(safely(root), () => {
+      view.draw(root, trace, state, actions);
+      drawn(root, view.id, trace.model);
+    });
+  }
+
   return {
     /** The element of the open station. @param {State} state */
     station: (state) => stationOf(openView(state)),
@@ -122,23 +141,12 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     /** Draws what can be drawn; the other panels keep their last picture and show that they are busy. `available` grows while one
      * state is being loaded. @param {ModelTrace} trace @param {State} state @param {Set<string>} available */
     draw(trace, state, available) {
-      for (const { view, panel, root, lacks, drawer } of shownIn(state)) {
-        const { needs, complete, also, due } = progress(view, root, trace, state, available);
-        const why = whatLacks(trace, needs);
-        if (sayWhatLacks(root, why && lacks ? t(keyFor(trace.model, lacks), { why }) : why)) {
-          panel.setAttribute("aria-busy", "false");
-          if (drawer) panel.hidden = false; // it says to whoever opened it why it is empty
-          continue;
-        }
-        panel.setAttribute("aria-busy", String(!complete));
-        if (!due) continue;
-        drawnIn.set(root, { available, also });
-        panel.hidden = false;
-        guarded(safely(root), () => {
-          view.draw(root, trace, state, actions);
-          drawn(root, view.id, trace.model);
-        });
-      }
+      for (const one of shownIn(state)) drawOne(one, trace, state, available);
+    },
+
+    /** Draws the open view alone. @param {ModelTrace} trace @param {State} state @param {Set<string>} available */
+    drawOpened(trace, state, available) {
+      if (opens(state)) drawOne(shownIn(state)[0], trace, state, available);
     },
 
     /** Marks all panels as busy, or as up to date. @param {boolean} busy */

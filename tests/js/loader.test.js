@@ -74,16 +74,23 @@ test("another text cancels what takes long for the one before, and another place
   assert.equal(asked.filter((one) => one === "abandon").length, 1);
 });
 
-test("another head is drawn once, with its numbers; while the camera moves, what is known of it at once", async () => {
+test("another head's picture is drawn before everything else; while the camera moves, what is known of it at once", async () => {
   const { loader } = noting(1, 10);
-  let drawn = 0;
-  const draw = () => void drawn++;
-  await loader.load(state, new Set(), draw);
-  assert.equal(drawn, 1);
-  await loader.load({ ...state, head: 1 }, new Set(["detail"]), draw);
-  assert.equal(drawn, 2);
-  await loader.load({ ...state, head: 0 }, new Set(["detail"]), draw, true);
-  assert.equal(drawn, 4);
+  let drawn = /** @type {string[]} */ ([]);
+  const draw = (/** @type {any} */ _, /** @type {Set<string>} */ available, alone = false) =>
+    void drawn.push([alone ? "picture" : "all", ...available].join(" "));
+  /** @param {Partial<typeof state>} change @param {string[]} needs @param {boolean} [moves] */
+  const load = async (change, needs, moves) => {
+    drawn = [];
+    await loader.load({ ...state, view: "attention", ...change }, new Set(needs), draw, moves);
+    return drawn;
+  };
+  assert.deepEqual(await load({}, []), ["all"]);
+  assert.deepEqual(await load({ head: 1 }, ["detail"]), ["picture detail", "all detail"]);
+  assert.deepEqual(await load({ head: 1, key: 1 }, ["detail"]), ["all detail"], "another cell of it");
+  assert.deepEqual(await load({ head: 0, view: "av" }, ["detail"]), ["all detail"], "and another view");
+  assert.deepEqual(await load({ head: 1, view: "av", quiz: true }, ["detail"]), ["all detail"], "a quiz covers it");
+  assert.deepEqual(await load({ head: 0 }, ["detail"], true), ["all", "all detail"]);
 });
 
 test("what is known of another head does not wait long for its numbers", async () => {
