@@ -104,6 +104,7 @@ export function drawPencil(pencil, trace, state, actions, redraw) {
   const auto = openAttentionStep(trace.attention, state) === "masked";
   const { box, button, scopes, says } = pencil;
   box.hidden = away;
+  box.parentElement?.classList.toggle("with-pencil", !away);
   update(button, {
     "aria-pressed": on,
     "aria-disabled": why === null ? null : "true", // it still has the focus, which shows why
