@@ -45,7 +45,7 @@ import { currentStyle } from "./style.js";
  * @property {(line: Line) => string|null} hides  what that would do, in words; null: it cannot be
  * @property {(band: Band, token: number) => void} knockOutAll  every edge from the chosen token to this one
  * @property {(scene: Scene, head: Head|null) => {head: Head, lines: Line[]|null, words: string}|null} preview  one head's lines, unless they are pooled, and what it does in words
- * @property {(head: Head) => void} openHead  its matrix
+ * @property {(head: Head) => void} openHead  its matrix @property {(head: Head) => void} pressHead  asks for its numbers, before it is opened
  * @property {(link: Link) => void} go  to a place in the model
  * @property {(id: number) => void} take  an answer, as the next token
  * @property {() => boolean} back  one step out; false: this is the whole model

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser.helpers import all_heads, settled
+from tests.browser.test_camera import OPEN_AND_CLICK
 from tests.test_readme import stops
 
 if TYPE_CHECKING:
@@ -149,3 +150,8 @@ def test_the_numbers_of_a_head_are_fetched_while_it_is_pressed(page: "Page") -> 
     page.get_by_test_id("head").nth(11).hover()
     assert asked.by(page.mouse.down) == {"trace": 1, "weights": 1}
     assert asked.by(page.mouse.up) == {"explain/writes": 1}
+    page.goto(f"/?view=model&text={TEXT}")
+    asked.by(lambda: None)
+    x, y = page.get_by_test_id("river").evaluate(OPEN_AND_CLICK)
+    page.mouse.move(x, y)
+    assert asked.by(page.mouse.down) == {"trace": 1, "weights": 1}, "of a head in the whole model, too"

@@ -161,6 +161,7 @@ export function actionsOf(newest, facts, { measuring }) {
     isPartOff: (at, part) => isPartOff(actions.get(), partIn(actions.get(), at, part), attentions),
     zoom: (layer) => actions.set(zoomed(actions.get(), facts, layer)),
     openHead: (head) => actions.set(openingHead(head)),
+    pressHead: (head) => void actions.soon([openingHead(head)]).catch(() => {}),
     go: ({ to, stack, layer }) => actions.set(going(actions.get(), facts, { to, stack, layer })),
     take(id) {
       const { trace, state, actions } = newest();

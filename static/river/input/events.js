@@ -168,7 +168,11 @@ export function listen(parts, board, { repaint, choose }) {
   canvas.addEventListener("keydown", press);
   // Its frame is for the keyboard: one that Escape has brought goes with the next click.
   const pointed = (/** @type {boolean} */ by) => canvas.classList.toggle("pointed", by);
-  canvas.addEventListener("pointerdown", () => pointed(true));
+  canvas.addEventListener("pointerdown", ({ offsetX, offsetY, button, pointerType }) => {
+    pointed(true);
+    const square = board.scene && squareAt(board.scene.squares, offsetX, offsetY);
+    if (square && button === 0 && pointerType !== "touch") board.actions?.pressHead(square); // a finger may scroll
+  });
   canvas.addEventListener("keydown", () => pointed(false));
   canvas.addEventListener("blur", () => {
     pointed(false);
