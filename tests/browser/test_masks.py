@@ -222,7 +222,7 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     now = brief_percent(float(cut.tensors["logits"][-1].double().softmax(0)[token]))
     expect(says).to_contain_text(f"Head {LAYER}·{HEAD} is off: it writes nothing. The prediction ")
     expect(says).to_contain_text(re.compile(f"{was} (→|to) {now}"))
-    expect(eye).to_have_attribute("aria-pressed", "true")
+    expect(eye).to_have_attribute("aria-checked", "false")
     expect(head).to_have_attribute("aria-label", f"head {LAYER}·{HEAD}: off")
     expect(chip.locator(".edit-words")).to_have_text(f"head {LAYER}·{HEAD} off")
     assert page.locator(".path").bounding_box() == line
@@ -231,7 +231,7 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     page.get_by_test_id("edits-list").click()
     switch.click()  # its run is here
     expect(switch).to_have_attribute("aria-checked", "false")
-    expect(eye).to_have_attribute("aria-pressed", "false")
+    expect(eye).to_have_attribute("aria-checked", "true")
     page.wait_for_function("() => location.hash.includes('paused=') && !location.hash.includes('run=')")
     page.reload()
     drawn(page)
@@ -239,9 +239,9 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     assert not any("paused" in body for body in sent)
     page.get_by_test_id("edits-list").click()
     switch.click()
-    expect(eye).to_have_attribute("aria-pressed", "true")
+    expect(eye).to_have_attribute("aria-checked", "false")
     page.go_back()
-    expect(eye).to_have_attribute("aria-pressed", "false")
+    expect(eye).to_have_attribute("aria-checked", "true")
     expect(switch).to_have_attribute("aria-checked", "false")
 
 
@@ -647,7 +647,7 @@ def test_before_and_after_swap_every_picture_in_place(page: "Page") -> None:
     page.keyboard.press("Alt+b")  # the eye, too, stands as it is set, and says what a click does
     eye = page.get_by_test_id("head-eye")
     expect(page.get_by_test_id("compare-before")).to_have_attribute("aria-pressed", "true")
-    expect(eye).to_have_attribute("aria-pressed", "true")
+    expect(eye).to_have_attribute("aria-checked", "false")
     eye.click()
     wait_for_run(page, "run.masks?.causal === false && !run.interventions?.length")
     drawn(page)
