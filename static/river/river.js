@@ -362,16 +362,22 @@ function drawChoice(root, choices, chosen, actions) {
   );
 }
 
+/** How bold the text in an element is. @type {Record<string, number>} */
+const WEIGHTS = { B: 700, BUTTON: 500 };
+
+/** At 16 pixels. @param {Node} node @param {number} weight @returns {number} */
+const textWidth = (node, weight) =>
+  node.nodeType === Node.TEXT_NODE
+    ? widthOf(node.textContent ?? "", 16, "--font", weight)
+    : [...node.childNodes].reduce((sum, one) => sum + textWidth(one, WEIGHTS[one.nodeName] ?? weight), 0);
+
 /** Say what differs from what was said last: it is read aloud. @param {HTMLElement} says @param {(Node|string)[]} words */
 function say(says, words) {
   const text = plainText(words);
   if (text === says.textContent) return;
   keepingFocus(says, () => replace(says, ...words));
   const buttons = says.querySelectorAll("button").length; // each has room around it
-  // Names and buttons are bold; letters are rounded to pixels, too.
-  const parts = [...says.childNodes].map((one) => [one.textContent ?? "", one.nodeType === Node.TEXT_NODE ? 400 : 700]);
-  const width = parts.reduce((sum, [part, weight]) => sum + widthOf(String(part), 16, "--font", Number(weight)), 0);
-  const ems = 1.02 * (width / 16 + 1.5 * buttons);
+  const ems = 1.02 * (textWidth(says, 400) / 16 + 1.5 * buttons); // letters are rounded to pixels, too
   says.style.setProperty("--ems", ems.toFixed(1)); // one line: css/layout.css
 }
 

@@ -1049,7 +1049,7 @@ def test_a_card_stays_beside_the_text_with_the_ones_around_it(page: "Page") -> N
 
 def test_an_encoders_head_leaves_the_chosen_row_of_the_translation(page: "Page") -> None:
     show(page, f"view=attention&model=translate-enja&text={SENTENCES['encoder-decoder']}&query=5")
-    expect(page.get_by_test_id("river-says")).to_contain_text("を食べた was written attending")
+    expect(page.get_by_test_id("river-says")).to_contain_text("を食べた attends")
     all_heads(page)
     page.locator('[data-testid="head"][data-attention="encoder"]').first.click()
     page.wait_for_function("() => location.search.includes('attention=encoder') && location.search.includes('row=5')")
