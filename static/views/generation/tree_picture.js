@@ -2,7 +2,7 @@
 
 import { widthOf } from "../../chart/theme.js";
 import { groupsOf } from "../../model/edits.js";
-import { tokenLabel } from "../../model/labels.js";
+import { tokenLabel, tokenName } from "../../model/labels.js";
 import { nodeAt, wayTo } from "../../state/text_tree.js";
 import { plainText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
@@ -61,6 +61,7 @@ export function pictureOf(drawn) {
 /** @param {Picture} picture @param {number} at  of the beginning, the end of its text */
 export function nodeLabel({ session, tree }, at) {
   const { ids, up } = nodeAt(tree, at);
+  if (up >= 0 && ids.length === 1) return tokenName(session.word(ids[0]));
   const labels = ids.slice(-TAIL).map((id) => tokenLabel(session.word(id)).replace(/^·(?=.)/, ""));
   return up < 0 ? `${ids.length > TAIL ? "… " : ""}${labels.join(" ")}` : labels.join("");
 }
