@@ -141,6 +141,9 @@ def test_the_start_page_has_few_words_and_controls(open_page: "Callable[..., Pag
     assert page.evaluate("() => document.documentElement.scrollHeight") <= LAPTOP["height"]
     assert page.evaluate("() => document.documentElement.scrollWidth") <= LAPTOP["width"]
     assert serious(page) == []
+    for width in (820, PHONE["width"]):
+        page.set_viewport_size({"width": width, "height": 1180})
+        expect(page.get_by_test_id("start-step")).to_be_in_viewport(ratio=1)
 
 
 FRAME = """async (canvas) => {
