@@ -32,7 +32,7 @@ import { hasView } from "../views/view.js";
 import { buildBoard, createRiverBoard, sceneOf } from "./board.js";
 import { stageOf } from "./draw/animation.js";
 import { factsOf, isKnockedOut, rolledOnce, samePicture } from "./facts.js";
-import { riverKey, sayKey, tellDrawn } from "./first_paint.js";
+import { riverKey, tellDrawn } from "./first_paint.js";
 import { actionsOf, hiding } from "./input/actions.js";
 import { createKnockoutMeasuring } from "./knockout_effects.js";
 import { LOW, NONE, PHONE } from "./layout/frame.js";
@@ -231,7 +231,6 @@ function createRiver(parts) {
     const whole = isModel(state) && !state.quiz;
     const low = whole && !state.start && opensLow(state) && lowSheet(parts.root) !== null;
     update(parts.scrub, { "aria-label": t(keyFor(trace.model, "river.moment")) });
-    sayKey(parts.key);
     drawLegend(parts.legend, facts, trace.pool);
     const part = facts.names.flat().find(isPart);
     parts.bytes.hidden = !part;

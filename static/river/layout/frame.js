@@ -236,7 +236,7 @@ function labelsOf(canvas, { facts, trace }, { phone, room, heads, first }) {
   /** @param {number} i  of a stack */
   const titles = (i) => {
     const drawn = heads.find(({ stack }) => stack === facts.rolled[i].river.stack);
-    const words = drawn ? headWordsOf(trace, drawn.attention).split(" ").filter(isWhole) : [];
+    const words = drawn ? headWordsOf(trace).split(" ").filter(isWhole) : [];
     return [...words, ...(i ? [] : [lensTitleOf(trace)])];
   };
   const most = (phone ? LABEL_ON_PHONE : LABEL) * type;

@@ -5,6 +5,7 @@ import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { effectOf } from "../facts.js";
+import { sayKey } from "../first_paint.js";
 import { endsOf, ffnRatio, layerTitle, rowName } from "./names.js";
 
 /**
@@ -105,6 +106,8 @@ export const beadEntry = ({ rolled: [{ river }] }, bead) => [layerTitle(river, b
 export function drawLegend(legend, facts, pool) {
   const [key, words] = /** @type {HTMLElement[]} */ ([...legend.children]);
   const apart = legendOf(facts);
+  key.classList.toggle("changes", facts.was !== null);
+  sayKey(key, facts.was !== null);
   key.hidden = apart !== "";
   const pooled = pool > 1 ? t("river.legend_pooled", { n: pool }) : "";
   setText(words, `${apart}${isShaded(facts) && facts.canKnockOut ? t("river.legend_click") : ""}${pooled}`.trim());
@@ -119,8 +122,7 @@ function legendOf(facts) {
   const { names, row, measured, isSaved, was } = facts;
   const token = nameText(rowName(facts, row));
   if (names[0].length === 1) return t("river.legend_alone");
-  if (was) return t("river.legend_difference");
-  if (isShaded(facts)) return "";
+  if (was || isShaded(facts)) return "";
   const widths = t("river.legend_widths", { token });
   if (!measured) return isSaved ? widths : `${widths}${t("river.legend_uncuttable")}`;
   if (measured.error) return `${widths}${t("river.legend_unmeasured")}`;
