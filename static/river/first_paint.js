@@ -95,6 +95,7 @@ export const riverKey = () =>
 
 /** In the words of the theme; of a difference, what its colours mean. @param {HTMLElement} key @param {boolean} [changes] */
 export function sayKey(key, changes = false) {
+  key.classList.toggle("changes", changes);
   for (const one of /** @type {Iterable<HTMLElement>} */ (key.children))
     setText(
       /** @type {HTMLElement} */ (one.lastElementChild),

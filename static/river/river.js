@@ -32,7 +32,7 @@ import { hasView } from "../views/view.js";
 import { buildBoard, createRiverBoard, sceneOf } from "./board.js";
 import { stageOf } from "./draw/animation.js";
 import { factsOf, isKnockedOut, rolledOnce, samePicture } from "./facts.js";
-import { riverKey, tellDrawn } from "./first_paint.js";
+import { riverKey, sayKey, tellDrawn } from "./first_paint.js";
 import { actionsOf, hiding } from "./input/actions.js";
 import { createKnockoutMeasuring } from "./knockout_effects.js";
 import { LOW, NONE, PHONE } from "./layout/frame.js";
@@ -115,9 +115,6 @@ const TOLD = /\b(next|classes|attention)\b/;
 /** Whether a quiz asks for what it would tell: then it is a strip, with the streams alone. @param {State} state @param {HTMLElement|null} page */
 const isCovered = ({ quiz }, page) => quiz && TOLD.test(page?.dataset.quiz ?? "next");
 
-/** The space around the button that ranks the heads, where it stands in the line over them. Pixels. */
-const WHICH_ROOM = 44;
-
 /** Down to here the start page says what the lines are (css/start.css). */
 const KEY_ENDS = 160;
 
@@ -132,9 +129,7 @@ function createRiver(parts) {
   let now = /** @type {Now|null} */ (null);
   let last = /** @type {Facts|null} */ (null);
   const board = createRiverBoard(parts.board, ({ foot, answers, table, said }) => {
-    const words = [t("river.heads") + t("river.head_bars"), t("rank.title")];
-    const needed = words.reduce((sum, one) => sum + widthOf(one, 13, "--font", 500), WHICH_ROOM);
-    parts.which.classList.toggle("in-heads", said !== null && foot !== null && needed <= said.width);
+    parts.which.classList.toggle("in-heads", said?.beside === true && foot !== null);
     parts.root.style.setProperty("--said", `${said?.y ?? 0}px`);
     parts.root.classList.toggle("with-heads", foot !== null);
     parts.root.style.setProperty("--foot", `${foot ?? 0}px`);
@@ -231,6 +226,7 @@ function createRiver(parts) {
     const whole = isModel(state) && !state.quiz;
     const low = whole && !state.start && opensLow(state) && lowSheet(parts.root) !== null;
     update(parts.scrub, { "aria-label": t(keyFor(trace.model, "river.moment")) });
+    sayKey(parts.key, facts.was !== null);
     drawLegend(parts.legend, facts, trace.pool);
     const part = facts.names.flat().find(isPart);
     parts.bytes.hidden = !part;

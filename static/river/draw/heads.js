@@ -170,9 +170,10 @@ export function drawHeadWords(pen, scene, style) {
   }
   if (!said) return;
   write(pen, style, { size: 13, colour: style.colours.dim });
-  wrapped(pen, style.headsSaid, said.width).forEach((line, i) =>
-    pen.fillText(line, said.x, said.y + i * 17 * style.type),
-  );
+  const [longest, ...shorter] = style.headsSaid;
+  const fits = [longest, ...shorter].find((text) => pen.measureText(text).width <= said.width);
+  const text = bands.length > 1 ? longest : (fits ?? shorter.at(-1) ?? longest); // above the squares there is one line
+  wrapped(pen, text, said.width).forEach((line, i) => pen.fillText(line, said.x, said.y + i * 17 * style.type));
 }
 
 /** Where the last layer of a stack ends. @param {Band} band */

@@ -226,7 +226,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {(of: Open) => string} headsTitle @property {string} headWords  what a square is
  * @property {(square: Square) => {delta: number, share: number}|null} effectOf  what the answer loses without it; null: not measured
  * @property {(square: Square) => boolean} isOff  whether it is switched off @property {(link: Link) => boolean} isPartOff  the same of what it names
- * @property {string} headsSaid  how to read a square @property {(square: Square) => boolean} isHead  whether it is the open or the previewed one
+ * @property {string[]} headsSaid  how to read a square, from the longest to the shortest @property {(square: Square) => boolean} isHead  whether it is the open or the previewed one
  * @property {{name: string, text: string, fresh: boolean, final: boolean}[]} lens  after each layer
  * @property {string} lensTitle @property {string} lensHere  before the answer after the one layer that is drawn
  * @property {Line[]|null} preview  one head's weights: all else fades

@@ -76,10 +76,12 @@ export const headWordsOf = ({ attentions }) =>
 /** Whether there are bars below the small squares: a measurement may be refused. @param {Pick<ModelTrace, "ablations">} trace */
 export const hasBars = ({ ablations }) => Boolean(ablations && !ablations.error);
 
-/** How to read a small square, in a sentence. @param {Pick<ModelTrace, "attentions"|"ablations">} trace @param {boolean} [changed]  where it shows the difference */
-export const headLegendOf = (trace, changed = false) =>
-  t(changed ? "river.heads_changed" : trace.attentions.every(showsMeans) ? "river.heads_groups" : "river.heads") +
-  (hasBars(trace) ? t("river.head_bars") : "");
+/** How to read a small square and its bar, from the longest to the shortest. @param {Pick<ModelTrace, "attentions"|"ablations">} trace @param {boolean} [changed]  where it shows the difference */
+export function headLegendOf(trace, changed = false) {
+  const of = trace.attentions.every(showsMeans) ? "river.heads_groups" : "river.heads";
+  const said = t(changed ? "river.heads_changed" : of);
+  return hasBars(trace) ? [said + t("river.head_bars"), said] : [said];
+}
 
 /** The tokens at both ends of a line: of a translation's decoder, the token that is written. @param {Facts} facts @param {Line} line */
 export function endsOf(facts, { query, key, from, to }) {

@@ -5,7 +5,6 @@ import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { effectOf } from "../facts.js";
-import { sayKey } from "../first_paint.js";
 import { endsOf, ffnRatio, layerTitle, rowName } from "./names.js";
 
 /**
@@ -106,8 +105,6 @@ export const beadEntry = ({ rolled: [{ river }] }, bead) => [layerTitle(river, b
 export function drawLegend(legend, facts, pool) {
   const [key, words] = /** @type {HTMLElement[]} */ ([...legend.children]);
   const apart = legendOf(facts);
-  key.classList.toggle("changes", facts.was !== null);
-  sayKey(key, facts.was !== null);
   key.hidden = apart !== "";
   const pooled = pool > 1 ? t("river.legend_pooled", { n: pool }) : "";
   setText(words, `${apart}${isShaded(facts) && facts.canKnockOut ? t("river.legend_click") : ""}${pooled}`.trim());
