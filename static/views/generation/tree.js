@@ -129,6 +129,7 @@ export function createTree(session, player, actions) {
     update(body, { style: { height: `${height}px` } });
     replace(steps, stepsOf(picture));
     steps.hidden = picture.brief || all.length < 2;
+    update(scroll, { dataset: { rows: 1 + Math.max(...all.map(({ row }) => row)) } });
     update(edges, { viewBox: `0 0 ${width} ${height}`, width, height });
     replace(edges, edgesOf(picture));
     const [buttons, more] = [all.map((one) => itemOf(picture, one, go)), all.flatMap((one) => marksOf(picture, one))];
