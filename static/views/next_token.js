@@ -44,11 +44,11 @@ export function draw(root, trace, state, actions) {
   const ended = endsText(trace, query); // nothing follows
   parts.bars.hidden = parts.rest.hidden = ended;
   drawBars(parts.bars, {
-    candidates: prediction.candidates.slice(0, SHOWN),
+    candidates: prediction.candidates.slice(0, actual ? SHOWN - 1 : SHOWN), // its line has the room of one
     actual: actual?.token.id ?? null,
     onTake: full || trace.file ? null : (id) => actions.set(taken(trace, state, query, id)),
   });
-  replace(parts.rest, restOf(trace.model, prediction, SHOWN), h("br"), unsureOf(prediction));
+  replace(parts.rest, restOf(trace.model, prediction, actual ? SHOWN - 1 : SHOWN), h("br"), unsureOf(prediction));
   parts.goesOn.hidden = actual === null;
   if (actual) replace(parts.goesOn, goesOnWith(actual));
   replace(parts.hint, ended ? t("generation.end_of_text") : hintOf(trace, state, query));

@@ -24,9 +24,9 @@ const FEW = 3;
 const TAIL = 2;
 
 /**
- * @typedef {{session: Session, tree: TextTree, here: number, trace: ModelTrace|null, zoom: number, room: number, brief: boolean}} Drawn  `room`: the width of the pane; `brief`: without probabilities
+ * @typedef {{session: Session, tree: TextTree, here: number, stand: number, trace: ModelTrace|null, zoom: number, room: number, brief: boolean}} Drawn  `stand`: the node of the chosen token; `room`: the width of the pane; `brief`: without probabilities
  * @typedef {Drawn & {all: Placed[], places: Map<number, Placed>, way: Set<number>, ends: number[], row: number, width: number, height: number}} Picture
- *   `places`: by node; `way`: the nodes of the shown text; `ends`: where each column ends
+ *   `places`: by node; `way`: the nodes of the shown text up to that; `ends`: where each column ends
  */
 
 /** @param {Drawn} drawn @returns {Picture} */
@@ -39,7 +39,7 @@ export function pictureOf(drawn) {
     ...drawn,
     all,
     places,
-    way: new Set(way),
+    way: new Set(wayTo(tree, drawn.stand)),
     ends: /** @type {number[]} */ ([]),
     row: drawn.brief ? SIZE.short : all.some(({ row }) => row > FEW) ? SIZE.close : SIZE.row,
     width: 0,
