@@ -120,7 +120,8 @@ export function createDraw(session) {
       drawn = now;
       node.dataset.u = u === null ? "" : step ? "fell" : "stands";
       const hit = parts.find((part) => part.hit);
-      const words = u !== null && hit && { u: number(u, 2), token: tokenWords(session, hit, before) };
+      const words = u !== null &&
+        hit && { u: number(u, 2), token: tokenWords(session, hit, trace.written?.tokens[row]) };
       replaceChanged(said, words ? phrase(step ? "dock.draw_fell" : "dock.draw_falls", words) : t("dock.draw_none"));
       replaceChanged(shares, sharesLine(parts, u));
       replaceChanged(names, namesUnder(parts, u));
