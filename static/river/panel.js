@@ -4,6 +4,7 @@ import { isLate, ranksHeads, showsEffects } from "../data/explain.js";
 import { lazily } from "../data/lazily.js";
 import { isCompared, isDifference, masksChanged, namesBefore } from "../model/compare/runs.js";
 import { answeringStack, answersTokens, attentionsOf, can } from "../model/description.js";
+import { inOneColumn } from "../ui/dom.js";
 import { isModel, placeOf } from "../views/places.js";
 import { riverState } from "./view_state.js";
 
@@ -85,7 +86,9 @@ export const river = {
     if (head && (isCompared(state, model) || namesBefore(state))) return [...lines, "compared_detail"]; // its weight before
     if (placeOf(state).name === "ffn") return [...lines, ...ffnNeeds(state, model)];
     if (!isModel(state) || state.quiz) return lines; // the strip has neither
-    const rows = ["head_rows", ...(riverState.of(state).layer && state.file === null ? ["head_rows:exact"] : [])];
+    // Where one layer is drawn, as always on a phone, its squares have numbers below them.
+    const exact = (riverState.of(state).layer || inOneColumn()) && state.file === null;
+    const rows = ["head_rows", ...(exact ? ["head_rows:exact"] : [])];
     return [...lines, ...rows, ...(readsLayers(state, model) ? ["explain:lens"] : [])];
   },
   load: async (state) => {
