@@ -83,6 +83,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {(name: string) => {ids: number[], shape: number[], data: Float32Array}|undefined} rows  the candidates' rows of a parameter
  * @property {RunWithoutKnockouts|null} withoutKnockouts  the same run without its knockouts; null: it has none, or it was not requested
  * @property {Ablations|null} ablations  what each head does for the answer; null: not requested, or refused
+ * @property {ModelTrace["picture"]|null} pictureBefore  the pictures of that run, where its difference is shown
  * @property {any} routeBefore  the shares of the run that this one is compared with; null: not requested, or refused
  * @property {AnswerAsTrained|null} asTrained  what the model answers with its masks as in training; null: they are, or it was not requested
  * @property {Object<string, any>} explained  the answers of /api/explain that a view needed, `{refused: error}` if there is none
@@ -100,7 +101,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
 
 /**
  * @param {{key: string, model: any, overview: Overview, attention?: string|null, detail?: Detail|null, detailBefore?: Detail|null,
- *   headRows?: HeadRows|null, heads?: Floats|null, comparedDetail?: Detail|null, compared?: Compared|null, comparedNodes?: Decoded[]|null, withoutKnockouts?: RunWithoutKnockouts|null, asTrained?: AnswerAsTrained|null, routeBefore?: any, ablations?: Ablations|null, predictions?: Object<number, any>, counts?: any[]|null,
+ *   headRows?: HeadRows|null, heads?: Floats|null, comparedDetail?: Detail|null, compared?: Compared|null, comparedNodes?: Decoded[]|null, withoutKnockouts?: RunWithoutKnockouts|null, asTrained?: AnswerAsTrained|null, routeBefore?: any, overviewBefore?: Overview|null, ablations?: Ablations|null, predictions?: Object<number, any>, counts?: any[]|null,
  *   tensors?: Map<string, any>, tensorsBefore?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
  * @returns {ModelTrace}
  */
@@ -119,6 +120,7 @@ export function modelTrace({
   withoutKnockouts = null,
   asTrained = null,
   routeBefore = null,
+  overviewBefore = null,
   ablations = null,
   predictions = {},
   counts = null,
@@ -166,6 +168,7 @@ export function modelTrace({
     comparedNodes,
     withoutKnockouts,
     routeBefore,
+    pictureBefore: overviewBefore && picturesOf({ overview: overviewBefore, ...NOTHING }, model, attention.id).picture,
     asTrained,
     ablations,
     predictions,
@@ -182,6 +185,9 @@ export function modelTrace({
     measured: overview.measured ?? null,
   };
 }
+
+/** No numbers but the pictures'. */
+const NOTHING = { detail: null, headRows: null };
 
 /**
  * Weights and reasons of any head, from the overview's tensors.

@@ -60,7 +60,7 @@ const KINDS = {
   ablations: { when: "last" }, // what each head and FFN does for the answer; "quiet": after a pause
   code: { when: "head", whileTyping: true }, // of a view
   tensor: { when: "head", ahead: true },
-  route_before: { when: "passes" }, // the river of the run that this one is compared with
+  route_before: { when: "passes" }, // the river and the pictures of heads of the run that this one is compared with
   tensor_before: { when: "passes" }, // of the run that this one is compared with
   weight: { when: "head", ahead: true },
   rows: { when: "head", ahead: true }, // of a parameter
@@ -173,7 +173,8 @@ export function createFetchers(traces, bring, onWait) {
       // After that of the run itself, which would cancel an older one.
       const other = otherRun(state, trace.model);
       const found = traces.explain(state, trace, "route").then(() => traces.explain(other, trace, "route"));
-      deliver("route_before", { routeBefore: await found.catch(() => null) });
+      const pictures = traces.overview(other).catch(() => null); // mostly here: what was shown before the change
+      deliver("route_before", { routeBefore: await found.catch(() => null), overviewBefore: await pictures });
     },
     tensor_before: async (state, { model }, deliver, names) => {
       const tensorsBefore = await traces.tensors(otherRun(state, model), names, "tensors_before");

@@ -190,7 +190,7 @@ export function quotesAround({ text, partial, special, patch }) {
 }
 
 /** Punctuation in quotes, without the spaces around it; null: it is something else. @param {Parameters<typeof quotesAround>[0]} token */
-export const markName = (token) => quotesAround(token)?.join(token.text.trim()) ?? null;
+const markName = (token) => quotesAround(token)?.join(token.text.trim()) ?? null;
 
 /** Without the spaces around it, punctuation in quotes; a token of spaces shows them. @param {Token} token */
 function wordOf(token) {

@@ -62,6 +62,10 @@ export function showingIds(state, model, ids, nPrompt) {
   return writesTarget(model) ? { target: null, targetIds: ids, ...chosen } : { ids, nPrompt, ...chosen };
 }
 
+/** Whether a row is that of the END of what was written: nothing follows. Some models begin a text with that token. @param {ModelTrace} trace @param {number} row */
+export const endsText = ({ written, model }, row) =>
+  row > 0 && row + 1 === written?.real.end && written.tokens[row].id === model.special.end;
+
 /** The run and the text of a node of the tree of texts. @param {State} state @param {any} model @param {number} at @returns {Partial<State>} */
 export function nodeShown(state, model, at) {
   const { tree } = state;

@@ -11,6 +11,7 @@ import { namesOf, offeredAfter } from "../model/labels.js";
 import { memo } from "../model/memo.js";
 import { position, rowOf } from "../model/selection.js";
 import { inside, sideOf } from "../model/sides.js";
+import { endsText } from "../model/written.js";
 import { sameValue } from "../state/view_state.js";
 import { choosesWritten, isModel, opensLow, placeOf } from "../views/places.js";
 import { decidingEdges } from "./knockout_effects.js";
@@ -219,9 +220,10 @@ export function factsOf(trace, state, rolls, measuring) {
   const was = compared ? rolls.compared(trace.routeBefore, trace, row) : null;
   const names = rolled.map(({ river }) => namesOf(sideOf(trace.sides, river.side).tokens));
   const chosen = trace.written?.tokens[row];
-  const answers = answersOf(trace, row, chosen);
+  const isEnd = endsText(trace, row);
+  const answers = isEnd ? [] : answersOf(trace, row, chosen);
   const answered = trace.asTrained ?? trace.withoutKnockouts;
-  const answersBefore = answered ? answersOf(answered, row, chosen) : [];
+  const answersBefore = answered && !isEnd ? answersOf(answered, row, chosen) : [];
   const knockouts = trace.withoutKnockouts ? knockoutsOf(state.interventions, trace.attentions) : [];
   const measured = waits
     ? null
@@ -229,7 +231,6 @@ export function factsOf(trace, state, rolls, measuring) {
   const fall = answersBefore.length ? fallOf(answersBefore[0], answers, measured) : null;
   const canKnockOut = measured !== null && trace.file === null && sideShown(state) !== "before";
   const isSaved = trace.file !== null;
-  const isEnd = isEndOf(trace, row);
   if (waits) measuring.stop();
   const masks = maskChanges(state, trace.model);
   return {
@@ -237,10 +238,6 @@ export function factsOf(trace, state, rolls, measuring) {
     ...{ measured, canKnockOut, isSaved, waits, isEnd, written: choosesWritten(state, trace.model) },
   };
 }
-
-/** Some models begin a text with the token that ends one. @param {ModelTrace} trace @param {number} row */
-const isEndOf = ({ written, model }, row) =>
-  row > 0 && row + 1 === written?.real.end && written.tokens[row].id === model.special.end;
 
 /** @param {Answer} answer @param {Answer[]} answers @param {Facts["measured"]} measured @returns {Fall} */
 function fallOf(answer, answers, measured) {

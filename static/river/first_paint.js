@@ -93,8 +93,12 @@ export const riverKey = () =>
     ),
   );
 
-/** In the words of the theme. @param {HTMLElement} key */
-export function sayKey(key) {
+/** In the words of the theme; of a difference, what its colours mean. @param {HTMLElement} key @param {boolean} [changes] */
+export function sayKey(key, changes = false) {
+  key.classList.toggle("changes", changes);
   for (const one of /** @type {Iterable<HTMLElement>} */ (key.children))
-    setText(/** @type {HTMLElement} */ (one.lastElementChild), t(`river.key_${one.dataset.key}`));
+    setText(
+      /** @type {HTMLElement} */ (one.lastElementChild),
+      t(`river.key_${one.dataset.key}${changes ? "_change" : ""}`),
+    );
 }

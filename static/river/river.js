@@ -115,9 +115,6 @@ const TOLD = /\b(next|classes|attention)\b/;
 /** Whether a quiz asks for what it would tell: then it is a strip, with the streams alone. @param {State} state @param {HTMLElement|null} page */
 const isCovered = ({ quiz }, page) => quiz && TOLD.test(page?.dataset.quiz ?? "next");
 
-/** The space around the button that ranks the heads, where it stands in the line over them. Pixels. */
-const WHICH_ROOM = 44;
-
 /** Down to here the start page says what the lines are (css/start.css). */
 const KEY_ENDS = 160;
 
@@ -132,9 +129,7 @@ function createRiver(parts) {
   let now = /** @type {Now|null} */ (null);
   let last = /** @type {Facts|null} */ (null);
   const board = createRiverBoard(parts.board, ({ foot, answers, table, said }) => {
-    const words = [t("river.heads") + t("river.head_bars"), t("rank.title")];
-    const needed = words.reduce((sum, one) => sum + widthOf(one, 13, "--font", 500), WHICH_ROOM);
-    parts.which.classList.toggle("in-heads", said !== null && foot !== null && needed <= said.width);
+    parts.which.classList.toggle("in-heads", said?.beside === true && foot !== null);
     parts.root.style.setProperty("--said", `${said?.y ?? 0}px`);
     parts.root.classList.toggle("with-heads", foot !== null);
     parts.root.style.setProperty("--foot", `${foot ?? 0}px`);
@@ -231,7 +226,7 @@ function createRiver(parts) {
     const whole = isModel(state) && !state.quiz;
     const low = whole && !state.start && opensLow(state) && lowSheet(parts.root) !== null;
     update(parts.scrub, { "aria-label": t(keyFor(trace.model, "river.moment")) });
-    sayKey(parts.key);
+    sayKey(parts.key, facts.was !== null);
     drawLegend(parts.legend, facts, trace.pool);
     const part = facts.names.flat().find(isPart);
     parts.bytes.hidden = !part;
@@ -362,16 +357,22 @@ function drawChoice(root, choices, chosen, actions) {
   );
 }
 
+/** How bold the text in an element is. @type {Record<string, number>} */
+const WEIGHTS = { B: 700, BUTTON: 500 };
+
+/** At 16 pixels. @param {Node} node @param {number} weight @returns {number} */
+const textWidth = (node, weight) =>
+  node.nodeType === Node.TEXT_NODE
+    ? widthOf(node.textContent ?? "", 16, "--font", weight)
+    : [...node.childNodes].reduce((sum, one) => sum + textWidth(one, WEIGHTS[one.nodeName] ?? weight), 0);
+
 /** Say what differs from what was said last: it is read aloud. @param {HTMLElement} says @param {(Node|string)[]} words */
 function say(says, words) {
   const text = plainText(words);
   if (text === says.textContent) return;
   keepingFocus(says, () => replace(says, ...words));
   const buttons = says.querySelectorAll("button").length; // each has room around it
-  // Names and buttons are bold; letters are rounded to pixels, too.
-  const parts = [...says.childNodes].map((one) => [one.textContent ?? "", one.nodeType === Node.TEXT_NODE ? 400 : 700]);
-  const width = parts.reduce((sum, [part, weight]) => sum + widthOf(String(part), 16, "--font", Number(weight)), 0);
-  const ems = 1.02 * (width / 16 + 1.5 * buttons);
+  const ems = 1.02 * (textWidth(says, 400) / 16 + 1.5 * buttons); // letters are rounded to pixels, too
   says.style.setProperty("--ems", ems.toFixed(1)); // one line: css/layout.css
 }
 

@@ -7,6 +7,7 @@
  * @property {(text: string) => T|undefined} read
  * @property {(value: any) => string} write
  * @property {true} [typed]  text that a person typed, which comes after the `#` (link.js)
+ * @property {true} [unlinked]  a link may bring it, and none is written with it
  * @property {"sentence"} [until]  back to `initial` when another sentence or model is opened
  */
 

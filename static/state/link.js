@@ -77,7 +77,7 @@ export function linkOf(state, declared) {
   for (const { view, fields } of declared) {
     for (const [name, field] of Object.entries(fields)) {
       const value = state.viewState[view]?.[name] ?? field.initial;
-      if (!sameValue(value, field.initial)) params.set(`${view}.${name}`, field.write(value));
+      if (!field.unlinked && !sameValue(value, field.initial)) params.set(`${view}.${name}`, field.write(value));
     }
   }
   // A link without a head opens at the one that its model's card names, so the first of all is said.

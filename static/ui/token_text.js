@@ -1,6 +1,15 @@
 /** Tokens, classes and predictions in words: a token's text as nodes (marks and bytes are lighter than the typed text), its name in a sentence. */
 
-import { isPiece, labelName, markName, partText, textOf, tokenLabel, tokenName, tokenParts } from "../model/labels.js";
+import {
+  isPiece,
+  labelName,
+  partText,
+  quotesAround,
+  textOf,
+  tokenLabel,
+  tokenName,
+  tokenParts,
+} from "../model/labels.js";
 import { actualNext } from "../model/sides.js";
 import { h } from "./dom.js";
 import { integer, number, percent } from "./format.js";
@@ -107,9 +116,14 @@ export function tokenText(token) {
   return tokenParts(token).map(({ kind, text }) => h("span", { class: CLASSES[kind], translate: "no" }, text));
 }
 
-/** A token that is offered: punctuation in quotes (a full stop alone would be a speck), of a part of a character what can be read. @param {Parameters<typeof tokenText>[0] & Parameters<typeof markName>[0] & {piece?: boolean}} token @returns {Node[]} */
+/** A token that is offered: punctuation in pale quotes (a full stop alone would be a speck), of a part of a character what can be read. @param {Parameters<typeof tokenText>[0] & Parameters<typeof quotesAround>[0] & {piece?: boolean}} token @returns {Node[]} */
 export function offeredText(token) {
-  const name = markName(token) ?? (token.partial ? partText(token) : token.piece ? tokenName(token) : null);
+  const quotes = quotesAround(token);
+  if (quotes)
+    return [quotes[0], token.text.trim(), quotes[1]].map((text, i) =>
+      h("span", { class: i % 2 ? null : "token-quote", translate: "no" }, text),
+    );
+  const name = token.partial ? partText(token) : token.piece ? tokenName(token) : null;
   return name === null ? tokenText(token) : [h("span", { translate: "no" }, name)];
 }
 

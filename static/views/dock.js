@@ -3,7 +3,7 @@
 import { fillsMask, predictsTokens } from "../model/description.js";
 import { namesIn, offeredAfter, tokenName } from "../model/labels.js";
 import { rowOf } from "../model/selection.js";
-import { canHide, filled, taken } from "../model/written.js";
+import { canHide, endsText, filled, taken } from "../model/written.js";
 import { DEFAULTS } from "../state/store.js";
 import { createPopover, segment } from "../ui/controls.js";
 import { h, keepWidth, measured, perRoot, replace, replaceChanged, setText, svg, update } from "../ui/dom.js";
@@ -48,6 +48,7 @@ function createDock(root, actions) {
   const settings = createSettings(actions, typed.node);
   const drawing = createDraw(session);
   player.land = drawing.land;
+  candidates.onPoint = drawing.note;
   const drawers = ["generation", "cache"].map((id) => drawerButton(id, actions));
   const writing = [
     buttons.node,
@@ -191,8 +192,10 @@ function createCandidates(actions, session) {
       },
     );
   new ResizeObserver(fit).observe(node);
-  return {
+  const self = {
     node,
+    /** Told why the candidate that is pointed at, or has the focus, is not drawn. @type {(why: string|null) => void} */
+    onPoint: () => {},
     /** @param {ModelTrace} trace @param {State} state */
     draw(trace, state) {
       const kind = kindOf(trace.model);
@@ -224,6 +227,16 @@ function createCandidates(actions, session) {
       fit();
     },
   };
+  for (const [comes, goes] of [
+    ["pointerover", "pointerleave"],
+    ["focusin", "focusout"],
+  ]) {
+    const cutAt = (/** @type {Event} */ { target }) =>
+      chips.find(({ button }) => button.contains(/** @type {Node} */ (target)));
+    node.addEventListener(comes, (event) => self.onPoint(cutAt(event)?.cut ?? null));
+    node.addEventListener(goes, () => self.onPoint(null));
+  }
+  return self;
 }
 
 /** The next tokens, with what takes each: as the chips do, the prediction of the river does. None for models without Step. @param {ModelTrace} trace @param {State} state @param {Actions} actions */
@@ -241,6 +254,7 @@ const CANDIDATES = {
   next(trace, state, actions) {
     const row = rowOf(state, trace);
     const { tokens } = /** @type {Side} */ (trace.written);
+    if (endsText(trace, row)) return { said: null, found: [] };
     const full = row + 1 >= trace.model.max_seq_len;
     const last = row === tokens.length - 1; // then they stand after it
     const all = trace.predictions[row].candidates.map((/** @type {any} */ candidate, /** @type {number} */ i) =>
@@ -330,7 +344,11 @@ function restingAfterClick(node) {
 
 function makeChip() {
   const [name, share, bar] = [h("span", { class: "text" }), h("i"), h("s")];
-  const chip = { name, share, bar, take: /** @type {(() => void)|null} */ (null) };
+  const chip = {
+    ...{ name, share, bar },
+    take: /** @type {(() => void)|null} */ (null),
+    cut: /** @type {string|null} */ (null),
+  };
   const attrs = { class: "likely", type: "button", dataset: { testid: "likely" }, on: { click: () => chip.take?.() } };
   return Object.assign(chip, { button: h("button", attrs, name, share, h("u", null, bar)) });
 }
@@ -341,7 +359,7 @@ function show(chip, candidate, falls) {
   button.hidden = !candidate;
   if (!candidate) return;
   const { id, text, cut, most, words, take } = candidate;
-  chip.take = take;
+  Object.assign(chip, { take, cut });
   replaceChanged(name, text);
   replaceChanged(share, briefPercent(candidate.share));
   bar.style.width = `${candidate.share * 100}%`;

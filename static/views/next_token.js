@@ -5,7 +5,7 @@
 
 import { drawBars } from "../chart/bars/bars.js";
 import { rowOf } from "../model/selection.js";
-import { taken } from "../model/written.js";
+import { endsText, taken } from "../model/written.js";
 import { h, perRoot, replace, setText } from "../ui/dom.js";
 import { phrase, t } from "../ui/i18n.js";
 import { actualOf, namedToken, predictionPlace, restOf, unsureOf } from "../ui/token_text.js";
@@ -41,15 +41,17 @@ export function draw(root, trace, state, actions) {
   const prediction = trace.predictions[query];
   const actual = actualOf(trace, prediction);
   const full = query + 1 >= trace.model.max_seq_len;
+  const ended = endsText(trace, query); // nothing follows
+  parts.bars.hidden = parts.rest.hidden = ended;
   drawBars(parts.bars, {
-    candidates: prediction.candidates.slice(0, SHOWN),
+    candidates: prediction.candidates.slice(0, actual ? SHOWN - 1 : SHOWN), // its line has the room of one
     actual: actual?.token.id ?? null,
     onTake: full || trace.file ? null : (id) => actions.set(taken(trace, state, query, id)),
   });
-  replace(parts.rest, restOf(trace.model, prediction, SHOWN), h("br"), unsureOf(prediction));
+  replace(parts.rest, restOf(trace.model, prediction, actual ? SHOWN - 1 : SHOWN), h("br"), unsureOf(prediction));
   parts.goesOn.hidden = actual === null;
   if (actual) replace(parts.goesOn, goesOnWith(actual));
-  replace(parts.hint, hintOf(trace, state, query));
+  replace(parts.hint, ended ? t("generation.end_of_text") : hintOf(trace, state, query));
 }
 
 /** @param {NonNullable<ReturnType<typeof actualOf>>} actual */
@@ -66,6 +68,6 @@ function hintOf(trace, state, query) {
   if (query + 1 >= trace.model.max_seq_len) return t("next.full", { n: trace.model.max_seq_len });
   const isLast = query + 1 >= /** @type {Side} */ (trace.written).tokens.length;
   const take = isLast ? t("next.take") : t("next.take_inside", { next: query + 1 });
-  if (trace.causal) return take;
+  if (trace.causal) return isLast ? "" : take;
   return [h("span", { class: "note" }, t(isLast ? "next.not_causal_last" : "next.not_causal")), " ", take];
 }

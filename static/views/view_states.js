@@ -137,8 +137,8 @@ export const attentionState = viewState("attention", {
   unit: { ...choice("tokens", "characters", "words"), initial: null },
   average: choice(...AVERAGES),
   part: choice("all", "aa", "ab", "ba", "bb"),
-  pencil: choice("auto", "on", "off"),
-  scope: choice(...SCOPES),
+  pencil: { ...choice("auto", "on", "off"), unlinked: /** @type {const} */ (true) }, // who opens a link reads first
+  scope: { ...choice(...SCOPES), unlinked: /** @type {const} */ (true) },
 });
 
 /** How an attention's pencil lies until somebody takes it. */

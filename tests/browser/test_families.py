@@ -125,7 +125,7 @@ def test_a_click_on_a_written_word_asks_where_it_came_from(page: "Page", transla
     expect(cell).to_have_attribute("data-query", str(at - 1))  # START 彼女は ⇒ 昨日: the row before writes it
     key = int(cell.get_attribute("data-key") or -1)
     assert source[key].text.strip() == "yesterday"
-    expect(said).to_contain_text(re.compile(rf"{target} was written attending most to yesterday \(\d+"))
+    expect(said).to_contain_text(re.compile(rf"{target} attends most to yesterday \(\d+"))
     expect(page.get_by_test_id("arithmetic")).to_contain_text(f"{target} ← yesterday")
 
     page.get_by_test_id("target-next").click()  # after the last word

@@ -154,7 +154,7 @@ def check_bars(page: "Page", truth: "Distribution", used: "SamplingSettings") ->
         assert row["after"] == pytest.approx(float(truth.after[row["id"]]), abs=1e-6)
         assert (row["kept"] == "true") == bool(truth.kept[row["id"]])
         assert percent(row["before"]) in row["text"]
-        assert (percent(row["after"]) if row["kept"] == "true" else "excluded") in row["text"]
+        assert (percent(row["after"]) if row["kept"] == "true" else "0\u202f%") in row["text"]
     rest = page.get_by_test_id("next-rest").inner_text()
     assert f"As uncertain as {2**truth.entropy_bits:.1f} equally likely tokens" in rest
     about = page.get_by_test_id("next-rest").locator("[title]").evaluate_all("all => all.map(({ title }) => title)")
@@ -194,11 +194,13 @@ def test_settings_change_the_bars_and_the_address(page: "Page", text: str) -> No
 
     assert [row["before"] for row in before] == [row["before"] for row in after]
     assert sum(row["after"] for row in after) == pytest.approx(1)
-    why = "too unlikely to be drawn (top-k 3)"
+    why = "too unlikely (top-k 3)"
     expect(page.get_by_test_id("not-drawn")).to_have_attribute("title", why)
     expect(page.get_by_test_id("likely").nth(3)).to_have_attribute(
         "title", re.compile(rf"^Take .*, although sampling excludes it: {re.escape(why)}$")
     )
+    page.get_by_test_id("likely").nth(3).focus()
+    expect(page.get_by_test_id("dock-draw-note")).to_have_text(why)
     assert page.get_by_test_id("not-drawn").evaluate(
         "node => node.nextElementSibling.matches('.cut') && !node.previousElementSibling.matches('.cut')"
     )

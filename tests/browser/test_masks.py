@@ -106,12 +106,12 @@ def test_the_sentence_says_what_a_mask_did_to_the_prediction(page: "Page", model
     (word, _), (now, p) = answer(alone, model, -1), answer(free, model, -1)
     expect(says).to_contain_text("Causal off: every token also sees later ones. The prediction ")
     after = brief_percent(float(free.tensors["logits"][-1].double().softmax(0)[model.tokenizer.encode(f" {word}")[0]]))
-    expect(says).to_contain_text(re.compile(rf"{word} (falls|rises) to {after}"))
-    expect(says).to_contain_text(f"to {after}." if now == word else f"to {after}, behind {now} ({p}).")
+    same = re.compile(f"The prediction {word} (falls|rises) to {after}")
+    expect(says).to_contain_text(same if now == word else f"The prediction is now {now} ({p}).")
     expect(says.get_by_role("button")).to_have_text("Switch causal on")
 
     page.get_by_test_id("token").nth(2).click()  # not the last: it reads what it predicts
-    expect(says).to_contain_text("Causal off: a₁ also attends to the tokens after it. The prediction ")
+    expect(says).to_contain_text("Causal off: a₁ also sees later tokens. The prediction ")
     expect(page.get_by_test_id("switch-causal")).to_have_attribute("aria-keyshortcuts", "Alt+C")
     page.keyboard.press("Alt+u")  # what is switched with the pointer is undone with a key
     expect(says).to_contain_text("After a₁, the model predicts")
@@ -161,12 +161,19 @@ def test_the_sentence_keeps_one_size_and_one_line_whatever_it_says(open_page: "C
     says = page.get_by_test_id("river-says")
     expect(page.get_by_test_id("hide-in-layer")).to_be_visible()
     assert says.evaluate(ONE_LINE) == 17
-    acts = ["hide-in-head", "hide-wider", "hide-wider", "show-again", "switch-causal", "causal-back", "pads-more"]
-    shown = ["hide-wider", "hide-wider", "show-again", "hide-in-layer", "causal-back", "hide-in-layer", "padding-other"]
-    for act, next_one in zip(acts, shown, strict=True):
+    steps = (
+        ("hide-in-head", "hide-wider", r"(in head|ヘッド) 5·5"),
+        ("hide-wider", "hide-wider", "in layer 5:|第 5 層では"),
+        ("hide-wider", "show-again", "6 layers|6 層"),
+        ("show-again", "hide-in-layer", "40"),
+        ("switch-causal", "causal-back", "→ 4.6"),
+        ("causal-back", "hide-in-layer", "40"),
+        ("pads-more", "padding-other", "PAD"),
+    )
+    for act, offers, words in steps:
         page.get_by_test_id(act).click()
-        expect(says.get_by_test_id(next_one)).to_be_visible()
-        expect(says).to_have_text(re.compile("%"))
+        expect(says.get_by_test_id(offers)).to_be_visible()
+        expect(says).to_have_text(re.compile(f"({words}).*%"))
         assert says.evaluate(ONE_LINE) == 17, says.inner_text()
 
 
@@ -222,7 +229,7 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     now = brief_percent(float(cut.tensors["logits"][-1].double().softmax(0)[token]))
     expect(says).to_contain_text(f"Head {LAYER}·{HEAD} is off: it writes nothing. The prediction ")
     expect(says).to_contain_text(re.compile(f"{was} (→|to) {now}"))
-    expect(eye).to_have_attribute("aria-pressed", "true")
+    expect(eye).to_have_attribute("aria-checked", "false")
     expect(head).to_have_attribute("aria-label", f"head {LAYER}·{HEAD}: off")
     expect(chip.locator(".edit-words")).to_have_text(f"head {LAYER}·{HEAD} off")
     assert page.locator(".path").bounding_box() == line
@@ -231,7 +238,7 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     page.get_by_test_id("edits-list").click()
     switch.click()  # its run is here
     expect(switch).to_have_attribute("aria-checked", "false")
-    expect(eye).to_have_attribute("aria-pressed", "false")
+    expect(eye).to_have_attribute("aria-checked", "true")
     page.wait_for_function("() => location.hash.includes('paused=') && !location.hash.includes('run=')")
     page.reload()
     drawn(page)
@@ -239,9 +246,9 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     assert not any("paused" in body for body in sent)
     page.get_by_test_id("edits-list").click()
     switch.click()
-    expect(eye).to_have_attribute("aria-pressed", "true")
+    expect(eye).to_have_attribute("aria-checked", "false")
     page.go_back()
-    expect(eye).to_have_attribute("aria-pressed", "false")
+    expect(eye).to_have_attribute("aria-checked", "true")
     expect(switch).to_have_attribute("aria-checked", "false")
 
 
@@ -283,7 +290,7 @@ def test_the_sentence_says_what_a_mask_did_to_a_verdict(page: "Page") -> None:
     was = verdict.locator("i").inner_text()
     page.get_by_test_id("switch-causal").click()
     says = page.get_by_test_id("river-says")
-    expect(says).to_contain_text("With a causal mask, [CLS] attends to itself only. The verdict is now positive (")
+    expect(says).to_contain_text("With a causal mask, [CLS] sees only itself. The verdict is now positive (")
     expect(says).to_contain_text(f"negative falls from {was} to ")
 
 
@@ -647,7 +654,7 @@ def test_before_and_after_swap_every_picture_in_place(page: "Page") -> None:
     page.keyboard.press("Alt+b")  # the eye, too, stands as it is set, and says what a click does
     eye = page.get_by_test_id("head-eye")
     expect(page.get_by_test_id("compare-before")).to_have_attribute("aria-pressed", "true")
-    expect(eye).to_have_attribute("aria-pressed", "true")
+    expect(eye).to_have_attribute("aria-checked", "false")
     eye.click()
     wait_for_run(page, "run.masks?.causal === false && !run.interventions?.length")
     drawn(page)
@@ -863,7 +870,7 @@ def test_a_pencil_hides_a_row_by_its_label_and_allows_a_later_key_in_every_layer
     page.reload()
     drawn(page)
     assert (cells(page, "weights")[5][6] or 0) > 0
-    expect(pencil).to_have_attribute("aria-pressed", "true")
+    expect(pencil).to_have_attribute("aria-pressed", "false")  # who comes back reads first
 
 
 def test_an_edit_that_cannot_be_is_set_aside_and_says_why_at_its_chip(page: "Page", page_errors: list[str]) -> None:

@@ -779,6 +779,29 @@ def test_a_head_is_shown_while_the_pointer_rests_on_it(page: "Page") -> None:
     expect(said).to_be_hidden()
 
 
+def test_the_heads_show_the_difference_as_the_lines_do(page: "Page") -> None:
+    """Without the causal mask a row gives weight from what stands before it (ochre) to what follows (blue)."""
+    show(page)
+    page.get_by_test_id("switch-causal").click()
+    wait_for_run(page, "run.masks?.causal === false")
+    page.get_by_test_id("compare-difference").click()
+    expect(page.get_by_test_id("river-legend")).to_contain_text("ochre")
+    page.wait_for_function(
+        """async () => {
+          const canvas = document.querySelector('[data-testid="river"]');
+          const { sceneOf } = await import('/static/river/board.js');
+          const { x, y, width, height } = sceneOf(canvas).squares.at(-1);
+          const [dpr, half] = [devicePixelRatio, width / 2];
+          const warmth = (left, top) => {
+            const box = [left, top, half, height / 2].map((at) => Math.round(at * dpr));
+            const { data } = canvas.getContext('2d').getImageData(...box);
+            return data.reduce((sum, one, i) => sum + (i % 4 === 0 ? one : i % 4 === 2 ? -one : 0), 0);
+          };
+          return warmth(x, y + height / 2) > 0 && warmth(x + half, y) < 0;
+        }"""
+    )
+
+
 def test_a_heads_tip_says_what_is_lost_without_it_and_its_eye_switches_it_off(page: "Page") -> None:
     show(page)
     page.mouse.move(*square_of(page, {"layer": 5, "head": 5}))
@@ -1049,7 +1072,7 @@ def test_a_card_stays_beside_the_text_with_the_ones_around_it(page: "Page") -> N
 
 def test_an_encoders_head_leaves_the_chosen_row_of_the_translation(page: "Page") -> None:
     show(page, f"view=attention&model=translate-enja&text={SENTENCES['encoder-decoder']}&query=5")
-    expect(page.get_by_test_id("river-says")).to_contain_text("を食べた was written attending")
+    expect(page.get_by_test_id("river-says")).to_contain_text("を食べた attends")
     all_heads(page)
     page.locator('[data-testid="head"][data-attention="encoder"]').first.click()
     page.wait_for_function("() => location.search.includes('attention=encoder') && location.search.includes('row=5')")

@@ -5,7 +5,6 @@ import { test } from "node:test";
 import {
   cutToWidth,
   isPart,
-  markName,
   namesOf,
   nameText,
   offeredAfter,
@@ -28,6 +27,7 @@ const wide = (text) => 10 * [...text].length;
 
 test("punctuation has a quoted name, and nothing else has", () => {
   const token = (/** @type {string} */ text, more = {}) => ({ text, partial: false, special: false, ...more });
+  const markName = (/** @type {ReturnType<typeof token>} */ one) => quotesAround(one)?.join(one.text.trim()) ?? null;
   assert.deepEqual(
     [".", " .", "、", ' "', "?!"].map((text) => markName(token(text))),
     ["“.”", "“.”", "「、」", '“\u2009"\u2009”', "“?!”"],

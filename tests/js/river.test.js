@@ -8,7 +8,7 @@ import { peaksOf, rollout, widthsBetween } from "../../static/model/contribution
 import { edgeKey, knockoutsOf, toggled, withoutKnockouts } from "../../static/model/interventions.js";
 import { namesOf, nameText } from "../../static/model/labels.js";
 import { between, stageOf, swollen } from "../../static/river/draw/animation.js";
-import { drawHeads, drawHeadWords } from "../../static/river/draw/heads.js";
+import { changeIn, drawHeads, drawHeadWords } from "../../static/river/draw/heads.js";
 import { drawMoving } from "../../static/river/draw/scene.js";
 import { layerAt, layersOf, nearestPlace, placeAfterKey, stripAt, widestAt } from "../../static/river/input/places.js";
 import { decidingEdges, edgesTo } from "../../static/river/knockout_effects.js";
@@ -516,6 +516,15 @@ test("in the strip over a head, its line alone is not pale; what is hidden or of
   );
 });
 
+test("where the difference is shown, a head's square has what each weight gained or lost", () => {
+  const data = (/** @type {number[]} */ ...bytes) => ({ data: Uint8Array.from(bytes) });
+  const hidden = Uint8Array.of(0, 8, 0, 1);
+  const { change, forbidden } = changeIn(data(255, 0, 90, 0), data(0, 255, 90, 0), hidden);
+  assert.ok(change[0] > 250 && change[1] < 5, "to both ends of the scale");
+  assert.deepEqual([change[2], change[3]], [128, 128], "nothing is its middle");
+  assert.deepEqual([...forbidden], [0, 0, 0, 1], "a cell that lost its weight shows that, not its mask");
+});
+
 test("of heads too small to read, the three most decisive are drawn, and how many are not", () => {
   const { squares, more } = squaresOf({ ...AREA, width: 70 }, HEADS);
   assert.deepEqual(
@@ -821,7 +830,7 @@ test("the word beside the numbers of the heads begins within the picture", () =>
     y: 9,
   }));
   const bands = [{ stack: "encoder", columns: [{ x0: 79, x1: 150 }] }];
-  const style = { type: 1, font: "", least: 0, colours: {}, headWords: () => "heads" };
+  const style = { type: 1, font: "", least: 0, colours: {}, headWords: "heads" };
   for (const x0 of [79, 120]) {
     written.length = 0;
     bands[0].columns[0].x0 = x0;

@@ -173,7 +173,7 @@ function showRow({ row, button, name, pale, solid, before, after }, candidate, {
   pale.style.width = `${(candidate.before / full) * 100}%`;
   solid.style.width = `${(candidate.after / full) * 100}%`;
   setText(before, percent(candidate.before));
-  setText(after, candidate.kept ? percent(candidate.after) : t("next.cut"));
+  setText(after, candidate.kept ? percent(candidate.after) : `0\u202f%`);
   button.classList.toggle("cut", !candidate.kept);
   button.classList.toggle("actual", candidate.id === actual);
   const { id, kept } = candidate;

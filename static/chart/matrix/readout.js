@@ -67,6 +67,9 @@ export function makeTip() {
   return { words: part("hovertext"), row: part("marker row"), col: part("marker col") };
 }
 
+/** So much room three lines of the text need, in pixels. */
+const TIP = 64;
+
 /** Show the text and highlight the labels of `cell`, or (null) hide them. @param {Parts["tip"]} tip @param {Cell|null} cell @param {Parts} parts */
 export function showCellTip(tip, cell, { matrix, size }) {
   const shown = cell && size && matrix;
@@ -78,9 +81,11 @@ export function showCellTip(tip, cell, { matrix, size }) {
   place(tip.row, matrix.rows, cell.row, { top: `${y}px`, right: `${size.width - size.box.x + 3}px` });
   place(tip.col, matrix.cols, cell.col, { left: `${x}px`, bottom: `${size.height - size.box.y + 3}px` });
   setText(tip.words, matrix.hover(cell.row, cell.col).join("\n"));
-  // Where the pencil draws along a row, its neighbours stay in sight.
-  const top = matrix.pen ? y - size.cell.h / 2 - 6 : y;
-  update(tip.words, { style: { top: `${top}px`, ...beside(x, size) } });
+  // The neighbours in its row stay in sight; in the first rows what is below is covered.
+  const away = size.cell.h / 2 + 6;
+  const above = y - away > TIP;
+  const at = { top: `${above ? y - away : y + away}px`, transform: above ? "translateY(-100%)" : "none" };
+  update(tip.words, { style: { ...at, ...beside(x, size) } });
 }
 
 /** On the side of the cell with more space. @param {number} x @param {Size} size */

@@ -1,7 +1,7 @@
 /** The heads on the picture: squares of weights. */
 
 import { paintHead } from "../../chart/matrix/sheet.js";
-import { pixelTable } from "../../chart/theme.js";
+import { pixelsBetween, pixelTable, rampStops } from "../../chart/theme.js";
 import { LABEL_GAP } from "../layout/bands.js";
 import { bottomOf } from "../layout/heads.js";
 import { fittingText, write } from "./text.js";
@@ -13,23 +13,51 @@ import { fittingText, write } from "./text.js";
  * @import { PictureStyle, Pen } from "./scene.js"
  */
 
-/** The small pictures of a trace, each painted once; canvases are used again. @returns {(trace: ModelTrace, square: Square, theme: string, dpr: number) => HTMLCanvasElement|null} */
+/**
+ * What has changed in a head, from 0 (all of a weight is lost) to 255; 128: nothing. Its forbidden cells are those that were forbidden before, too.
+ * @param {{data: Uint8Array}} now @param {{data: Uint8Array}} before @param {Uint8Array} mask  of now
+ */
+export function changeIn({ data }, { data: was }, mask) {
+  const change = data.map((one, i) => 128 + Math.round((one - was[i]) / 2.01));
+  return { change, forbidden: mask.map((reasons, i) => (was[i] === 0 ? reasons : 0)) };
+}
+
+/** A weight that changes by this much, up or down, has the strongest colour of a line that changes. */
+const STRONG_CHANGE = 0.5;
+
+/** The colours of these changes: those of the lines; nothing is as the paper. @param {string[]} signed  the stops of the ramp */
+function changeTable(signed) {
+  const table = pixelsBetween(signed, 256);
+  const at = (/** @type {number} */ share) => table[Math.round(127.5 + share * 127.5)];
+  return table.map((_, i) => {
+    const part = Math.min(1, Math.abs(i - 128) / 128 / STRONG_CHANGE) ** 0.6;
+    return at((part * Math.sign(i - 128) * STRONG_STOP) / ((signed.length - 1) / 2));
+  });
+}
+
+/** From the middle of the ramp; further, it is all but black. */
+const STRONG_STOP = 2;
+
+/** The small pictures of a trace, each painted once; canvases are used again. @returns {(trace: ModelTrace, square: Square, theme: string, dpr: number, changed: boolean) => HTMLCanvasElement|null} */
 export function createPictures() {
   let of = "";
   let table = pixelTable("weights");
   /** @type {Map<string, {of: string, canvas: HTMLCanvasElement}>} */
   const painted = new Map();
-  return (trace, { attention, layer, head, width, height }, theme, dpr) => {
-    const now = `${trace.key} ${theme} ${dpr}`;
-    if (of !== now) table = pixelTable("weights");
+  return (trace, { attention, layer, head, width, height }, theme, dpr, changed) => {
+    const now = `${trace.key} ${theme} ${dpr} ${changed}`;
+    if (of !== now) table = changed ? changeTable(rampStops("signed")) : pixelTable("weights");
     of = now;
     const weights = trace.picture(layer, head, attention);
     if (!weights) return null;
+    const before = changed ? trace.pictureBefore?.(layer, head, attention) : null;
+    const mask = trace.mask(layer, head, attention);
+    const { change, forbidden } = before ? changeIn(weights, before, mask) : { change: weights.data, forbidden: mask };
     const name = `${attention} ${layer} ${head}`;
     const one = painted.get(name) ?? { of: "", canvas: document.createElement("canvas") };
     painted.set(name, one);
     if (one.of !== `${now} ${width}`)
-      paintHead(one.canvas, weights, trace.mask(layer, head, attention), table, [width * dpr, height * dpr]);
+      paintHead(one.canvas, { ...weights, data: change }, forbidden, table, [width * dpr, height * dpr]);
     one.of = `${now} ${width}`;
     return one.canvas;
   };
@@ -51,7 +79,7 @@ export function drawHeads(pen, { squares, more, bands }, style) {
     if (image) {
       const lit = !style.stage || x + width <= style.stage.flow * end;
       const off = style.isOff(square);
-      pen.globalAlpha = off ? 0.22 : lit ? style.fainter : 0.3; // the streams have not come so far
+      pen.globalAlpha = off ? 0.22 : lit ? 1 : 0.3; // the streams have not come so far
       pen.drawImage(image, x, y, width, height);
       pen.globalAlpha = 1;
       if (off) strike(pen, square, colours.q);
@@ -135,16 +163,17 @@ export function drawHeadWords(pen, scene, style) {
     const x = /** @type {Band} */ (band).columns[0].x0 - LABEL_GAP;
     const left = alone || stack !== bands[0].stack ? 0 : Math.max(0, ...bands.slice(1).map(endOf)); // another stack's heads
     const taken = own[0].numbered || own[0].caption || scene.more.length ? 0 : drawRowNumbers(pen, own, x, style);
-    wrapped(pen, style.headWords(own[0].attention), Math.min(x - taken - left - 4, 110)).forEach((line, i) => {
+    wrapped(pen, style.headWords, Math.min(x - taken - left - 4, 110)).forEach((line, i) => {
       const end = Math.max(x - taken, pen.measureText(line).width + 1); // a long word is nearer to the number, not cut by the edge
       pen.fillText(line, end, top + (11 + i * 17) * style.type);
     });
   }
   if (!said) return;
   write(pen, style, { size: 13, colour: style.colours.dim });
-  wrapped(pen, style.headsSaid, said.width).forEach((line, i) =>
-    pen.fillText(line, said.x, said.y + i * 17 * style.type),
-  );
+  const [longest, ...shorter] = style.headsSaid;
+  const fits = [longest, ...shorter].find((text) => pen.measureText(text).width <= said.width);
+  const text = bands.length > 1 ? longest : (fits ?? shorter.at(-1) ?? longest); // above the squares there is one line
+  wrapped(pen, text, said.width).forEach((line, i) => pen.fillText(line, said.x, said.y + i * 17 * style.type));
 }
 
 /** Where the last layer of a stack ends. @param {Band} band */

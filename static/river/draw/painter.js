@@ -96,7 +96,7 @@ export function createPainter(canvas) {
         line.change !== undefined
           ? changeTone(style.signed, line.change)
           : toneOf(style.colours, measured, effectOf(facts, line)?.delta, stage?.dark),
-      picture: (square) => pictures(trace, square, theme, dpr),
+      picture: (square) => pictures(trace, square, theme, dpr, showsChange(shown)),
       lens: lensBars(shown),
       lensTitle: lensTitleOf(trace),
       lensHere: t("river.lens_here"),
@@ -136,6 +136,9 @@ function sized(canvas, scene, dpr) {
   return pen;
 }
 
+/** Whether squares show what has changed, as the lines do. @param {Pick<Shown, "facts"|"trace">} shown */
+const showsChange = ({ facts, trace }) => facts.was !== null && trace.pictureBefore !== null;
+
 /** @param {Shown} shown @param {Board["preview"]} preview */
 function headStyle({ facts, trace }, preview) {
   const [{ river }] = facts.rolled;
@@ -156,9 +159,8 @@ function headStyle({ facts, trace }, preview) {
       const bars = hasBars(trace) ? t("river.head_bars_short") : "";
       return t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool }) + bars;
     },
-    headWords: (/** @type {string} */ attention) => headWordsOf(trace, attention),
-    headsSaid: headLegendOf(trace, facts.was !== null),
-    fainter: facts.was ? 0.5 : 1,
+    headWords: headWordsOf(trace),
+    headsSaid: headLegendOf(trace, showsChange({ facts, trace })),
   };
 }
 

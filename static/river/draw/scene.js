@@ -223,10 +223,10 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {(square: Square) => {row: number, of: number}|null} rowOf  the row of a head that is the chosen token's
  * @property {(square: Square) => {key: string, share: string}|null} mostOf  what its row attends to most, and its weight
  * @property {(attention: string) => boolean} isOfAnswer  of the answering stack
- * @property {(of: Open) => string} headsTitle @property {(attention: string) => string} headWords  what a square is
+ * @property {(of: Open) => string} headsTitle @property {string} headWords  what a square is
  * @property {(square: Square) => {delta: number, share: number}|null} effectOf  what the answer loses without it; null: not measured
  * @property {(square: Square) => boolean} isOff  whether it is switched off @property {(link: Link) => boolean} isPartOff  the same of what it names
- * @property {string} headsSaid  how to read a square @property {number} fainter  1, or less where they are not what the lines show @property {(square: Square) => boolean} isHead  whether it is the open or the previewed one
+ * @property {string[]} headsSaid  how to read a square, from the longest to the shortest @property {(square: Square) => boolean} isHead  whether it is the open or the previewed one
  * @property {{name: string, text: string, fresh: boolean, final: boolean}[]} lens  after each layer
  * @property {string} lensTitle @property {string} lensHere  before the answer after the one layer that is drawn
  * @property {Line[]|null} preview  one head's weights: all else fades
@@ -308,7 +308,7 @@ function drawTitles(pen, band, { only, bands, lit, links }, style) {
     pen.fillText(text, x, y);
   });
   const [from, to] = [columns[columns.length - 1].x1, bands[0].columns[0].x0];
-  write(pen, style, { size: 13, colour: style.colours.dim });
+  write(pen, style, { size: 12, colour: style.colours.dim });
   if (band !== bands[0] && only === null && pen.measureText(style.passed).width + 12 <= to - from)
     pen.fillText(style.passed, from + 8, y);
 }

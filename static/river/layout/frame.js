@@ -53,6 +53,9 @@ const PATCHES = 60;
 /** The row of Watch, below the picture; in a wider window it is beside the heads. */
 const [WATCH, WIDE] = [46, 1000];
 
+/** The space around the button that ranks the heads. */
+const WHICH_ROOM = 36;
+
 /** How far rows may be apart in a lesson. */
 const LESSON_PITCH = 42;
 
@@ -143,6 +146,7 @@ export function frameOf(canvas, shown, width, { unfolded }) {
     fat: phone ? 36 : bare ? BARE_FAT : Math.min(MOST_FAT, room * FAT),
     heads: bare || start ? [] : drawn,
     headRoom,
+    which: beside ? measureOn(canvas, 500)([t("rank.title")], 13) + WHICH_ROOM * type : 0,
     fold: phone ? 0 : fold,
     only: phone ? (open ?? { stack: facts.rolled[0].river.stack, layer: last }) : null,
   };
@@ -236,7 +240,7 @@ function labelsOf(canvas, { facts, trace }, { phone, room, heads, first }) {
   /** @param {number} i  of a stack */
   const titles = (i) => {
     const drawn = heads.find(({ stack }) => stack === facts.rolled[i].river.stack);
-    const words = drawn ? headWordsOf(trace, drawn.attention).split(" ").filter(isWhole) : [];
+    const words = drawn ? headWordsOf(trace).split(" ").filter(isWhole) : [];
     return [...words, ...(i ? [] : [lensTitleOf(trace)])];
   };
   const most = (phone ? LABEL_ON_PHONE : LABEL) * type;

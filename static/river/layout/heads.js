@@ -141,8 +141,8 @@ export function squaresOf(
   };
   const plain = gridBeside(bars ? BAR_SIDE : 0);
   const withNumbers = number ? gridBeside(number) : null;
-  const numbered =
-    withNumbers !== null && withNumbers.whole === plain.whole && withNumbers.width >= FOR_NUMBER * plain.width;
+  const enough = plain.whole ? FOR_NUMBER * plain.width : READABLE; // of a few, one does not see which they are
+  const numbered = withNumbers !== null && withNumbers.whole === plain.whole && withNumbers.width >= enough;
   const grid = withNumbers && numbered ? withNumbers : plain;
   const shown = (grid.whole ? order.slice() : order.slice(0, few)).sort((a, b) => a - b);
   const squares = shown.map((head, i) => ({
@@ -192,7 +192,7 @@ function gridOf(area, of) {
 /** @param {Area} area @param {Of} of */
 function largest(area, of) {
   const grids = Array.from({ length: of.count }, (_, i) => gridWith(i + 1, area, of));
-  return grids.reduce((best, grid) => (grid.score > best.score ? grid : best));
+  return grids.reduce((best, grid) => (grid.score >= best.score ? grid : best));
 }
 
 /** Squares with something to their right fill their column from its left edge; others stand in its middle. @param {number} cols @param {Area} area @param {Of} of @param {number} [least]  they are as wide where the area is too low */

@@ -75,8 +75,8 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {number} lens  the baseline of what the model would say after each layer
  * @property {{x: number, y: number}} node  between the shares and the probabilities
  * @property {{x: number, y: number, width: number, step: number}} answers  where the bars are: the first one's place
- * @property {{x: number, y: number, width: number}|null} said  where it says how to read a square: above them; of two stacks, below those that are
- *   read first @property {number|null} table  where the line that opens the table is, at the left edge
+ * @property {{x: number, y: number, width: number, beside: boolean}|null} said  where it says how to read a square: above them (`beside`: next to the
+ *   button that ranks them); of two stacks, below those that are read first @property {number|null} table  where the line that opens the table is, at the left edge
  * @property {number|null} foot  where there is space under the answers, next to the heads; null: no heads are drawn there
  * @typedef {{to: PlaceName, stack: string, layer: number, x: number, y: number, width: number, right: boolean}} Link  its text ends at
  *   `x`, or begins there
@@ -102,6 +102,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {number} fat  pixels of a share of 1
  * @property {number[][]} [unfolded]  of each stack
  * @property {HeadsOf[]} [heads]  whose heads are drawn
+ * @property {number} [which]  the width of the button that ranks the heads, next to what is said of them
  * @property {number} [headRoom]  the height that they want
  * @property {number} [fold]  where the first screen ends, in the picture
  * @property {Open|null} [open]  a layer that is wider than the others, and whose heads alone are drawn
@@ -173,8 +174,11 @@ export function riverLayout(rolled, row, frame) {
 /** The height of the line that says how to read a square; and of the one that opens the table. */
 const [SAID, TABLE] = [13, 20];
 
+/** What is said of the squares has at least this width next to a button. */
+const LEAST_SAID = 380;
+
 /** The places of the words about the squares. @param {Band[]} bands @param {Square[]} squares @param {boolean} above @param {Frame} frame @returns {Pick<Scene, "said"|"table">} */
-function wordsOf(bands, squares, above, { type, fold = 0 }) {
+function wordsOf(bands, squares, above, { type, fold = 0, which = 0 }) {
   const { columns, stack } = bands[bands.length - 1];
   const [x, end] = [columns[0].x0 + 8, columns[columns.length - 1].x1];
   const first = squares.filter((one) => one.stack === stack);
@@ -183,7 +187,8 @@ function wordsOf(bands, squares, above, { type, fold = 0 }) {
   const bottom = Math.max(...own.map(bottomOf));
   const y = above ? Math.min(...own.map((one) => one.y)) - 7 : bottom + (SAID + 6) * type;
   const fits = above || !fold || y + 8 <= fold;
-  return { said: fits ? { x, y, width: end - x } : null, table: bottom - TABLE * type };
+  const beside = above && which > 0 && end - x - which >= LEAST_SAID * type;
+  return { said: fits ? { x, y, width: end - x - (beside ? which : 0), beside } : null, table: bottom - TABLE * type };
 }
 
 /** Between the words of two places, and what the name of a layer needs. */

@@ -67,8 +67,8 @@ const edit = (testid, text, does) =>
 
 // What a mask did.
 
-/** By what a model predicts: how its answer is called. @type {Record<string, string>} */
-const ANSWERS = { next: "next", same: "gap", classes: "class" };
+/** By what a model predicts other than the next token: how its answer is called. @type {Record<string, string>} */
+const ANSWERS = { same: "gap", classes: "class" };
 
 /** Whether the model still gives the answer, and its probability before and after. @param {Facts} facts @param {string} predicts @returns {Words} */
 function stillWords(facts, predicts) {
@@ -78,11 +78,10 @@ function stillWords(facts, predicts) {
     answers: [first],
   } = facts;
   if (!fall || !first || fall.after === null) return []; // its new number is not here yet
-  if (predicts === "next" && !facts.written)
-    return answerWords(facts, masks !== null && untrainedWords(masks).length > 0);
+  if (predicts === "next") return answerWords(facts, masks !== null && untrainedWords(masks).length > 0);
   const [before, after] = [briefPercent(fall.before), briefPercent(fall.after)];
   const words = { token: queryMark(rowName(facts, facts.row)), answer: answerMark(fall.answer), before, after };
-  const kind = facts.written ? "gap" : ANSWERS[predicts]; // "at 車", where a row stands for what it writes
+  const kind = ANSWERS[predicts];
   if (first.id !== fall.answer.id) {
     const way = fall.after < fall.before ? "falls" : "rises";
     const now = { token: words.token, now: answerMark(first), p: briefPercent(first.p) };
@@ -120,8 +119,9 @@ function padsNow({ unseen, read, counted }) {
 }
 
 /** What the causal mask does to the chosen token: whether it is the first or the last of its text decides that. @param {Facts} facts @param {Pick<MaskChanges, "causal"|"layers"|"target">} masks @returns {Words} */
-function causalWords({ names: [own], row }, { causal, layers, target }) {
-  const words = { token: queryMark(own[row]) };
+function causalWords(facts, { causal, layers, target }) {
+  const [{ row, names }, words] = [facts, { token: queryMark(rowName(facts, facts.row)) }];
+  const [own] = names;
   if (causal) return phrase(row === 0 ? "changed.on_first" : "changed.on_other", words);
   if (causal === null && !layers.length) return [];
   const mask =
@@ -187,6 +187,7 @@ function answerWords({ fall, answers: [first] }, briefly = false) {
   const [before, after] = [briefPercent(fall.before), briefPercent(fall.after)];
   const change = before === after ? "stays" : fall.after < fall.before ? "falls" : "rises";
   const other = first.id !== fall.answer.id && first;
+  if (briefly && other) return phrase("say.answer_now", { now: answerMark(other), p: briefPercent(other.p) });
   const to = briefly && change !== "stays" ? "_to" : "";
   return changedAnswer(`${change}${to}`, { answer: answerMark(fall.answer), before, after }, other);
 }

@@ -10,7 +10,6 @@ import { className } from "../../ui/token_text.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { Attention } from "../../model/description.js"
  * @import { Edge } from "../../model/interventions.js"
  * @import { Name } from "../../model/labels.js"
  * @import { Answer, Facts } from "../facts.js"
@@ -70,21 +69,19 @@ export function layerTitle({ stack }, layer, narrow) {
 /** What the line of the answers so far is called. @param {ModelTrace} trace */
 export const lensTitleOf = ({ classes }) => t(classes ? "river.so_far" : "river.next");
 
-/** What the small squares of an attention are, in a word: heads, or groups of features. @param {ModelTrace} trace @param {string} id */
-export function headWordsOf({ attentions }, id) {
-  if (attentions.every(showsMeans)) return t("river.groups_short");
-  const { queries, keys } = /** @type {Attention} */ (attentions.find((one) => one.id === id));
-  return t(queries === keys ? "river.heads_short" : "river.heads_cross");
-}
+/** What the small squares are, in a word: heads, or groups of features. @param {Pick<ModelTrace, "attentions">} trace */
+export const headWordsOf = ({ attentions }) =>
+  t(attentions.every(showsMeans) ? "river.groups_short" : "river.heads_short");
 
 /** Whether there are bars below the small squares: a measurement may be refused. @param {Pick<ModelTrace, "ablations">} trace */
 export const hasBars = ({ ablations }) => Boolean(ablations && !ablations.error);
 
-/** How to read a small square, in a sentence. @param {Pick<ModelTrace, "attentions"|"ablations">} trace @param {boolean} [after]  beside lines that show the difference */
-export const headLegendOf = (trace, after = false) =>
-  (after ? t("river.heads_after") : "") +
-  t(trace.attentions.every(showsMeans) ? "river.heads_groups" : "river.heads") +
-  (hasBars(trace) ? t("river.head_bars") : "");
+/** How to read a small square and its bar, from the longest to the shortest. @param {Pick<ModelTrace, "attentions"|"ablations">} trace @param {boolean} [changed]  where it shows the difference */
+export function headLegendOf(trace, changed = false) {
+  const of = trace.attentions.every(showsMeans) ? "river.heads_groups" : "river.heads";
+  const said = t(changed ? "river.heads_changed" : of);
+  return hasBars(trace) ? [said + t("river.head_bars"), said] : [said];
+}
 
 /** The tokens at both ends of a line: of a translation's decoder, the token that is written. @param {Facts} facts @param {Line} line */
 export function endsOf(facts, { query, key, from, to }) {

@@ -119,8 +119,7 @@ function legendOf(facts) {
   const { names, row, measured, isSaved, was } = facts;
   const token = nameText(rowName(facts, row));
   if (names[0].length === 1) return t("river.legend_alone");
-  if (was) return t("river.legend_difference");
-  if (isShaded(facts)) return "";
+  if (was || isShaded(facts)) return "";
   const widths = t("river.legend_widths", { token });
   if (!measured) return isSaved ? widths : `${widths}${t("river.legend_uncuttable")}`;
   if (measured.error) return `${widths}${t("river.legend_unmeasured")}`;

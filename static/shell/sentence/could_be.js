@@ -1,9 +1,10 @@
 /** The card that says what else a token could have been; it stays where one of those can be taken in its place. */
 
-import { offeredAfter, tokenName } from "../../model/labels.js";
+import { offeredAfter } from "../../model/labels.js";
 import { h, newId, replace, update } from "../../ui/dom.js";
 import { briefPercent, number } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { offeredText } from "../../ui/token_text.js";
 
 /**
  * @import { Prediction } from "../../data/model_trace.js"
@@ -112,10 +113,10 @@ const figuresOf = ({ p, bits }, written) =>
     written && h("span", { class: "key written" }, t("sentence.generated")),
   );
 
-/** @param {Known["others"][number]} token @param {(() => void)|null} take */
+/** @param {Known["others"][number] & {piece?: boolean}} token @param {(() => void)|null} take */
 function rowOf(token, take) {
   const content = [
-    h("span", { class: "text" }, tokenName(token)),
+    h("span", { class: "text" }, offeredText(token)),
     h("u", { "aria-hidden": true }, h("s", { style: { width: `${token.before * 100}%` } })),
     h("span", null, briefPercent(token.before)),
   ];

@@ -113,6 +113,7 @@ export function drawPencil(pencil, trace, state, actions, redraw) {
   button.onclick = () => {
     if (why === null) actions.set(attentionState.patch({ pencil: on === auto ? (on ? "off" : "on") : "auto" }));
   };
+  setText(/** @type {Element} */ (button.lastChild), t(on ? "pencil.done" : "pencil.edit"));
   scopes.box.hidden = !on;
   const { scope } = attentionState.of(state);
   scopes.show(scope, (name) => actions.set(attentionState.patch({ scope: name })));

@@ -49,7 +49,7 @@ function createPanel(root, actions) {
     count: h("span", { class: "dim count", dataset: { testid: "gen-count" } }),
     notes: h("p", { class: "note", dataset: { testid: "gen-note" } }),
   };
-  replace(root, layout(parts, draw));
+  replace(root, layout(parts));
 
   function draw() {
     const state = actions.get();
@@ -75,22 +75,21 @@ function createPanel(root, actions) {
 
 /**
  * @typedef {{tabs: HTMLElement, tree: {node: HTMLElement}, tools: {node: HTMLElement, hints: HTMLElement[], more: HTMLElement[]}, cross: {node: HTMLElement},
- *   drawn: {how: HTMLElement, node: HTMLElement}, two: {node: HTMLElement}, beams: {node: HTMLElement}, count: HTMLElement, notes: HTMLElement}} Layout
+ *   drawn: {how: HTMLElement, line: HTMLElement, looks: HTMLElement}, two: {node: HTMLElement}, beams: {node: HTMLElement}, count: HTMLElement, notes: HTMLElement}} Layout
  */
 
-/** @param {Layout} parts @param {() => void} onOpen */
-function layout({ tabs, tree, tools, cross, drawn, two, beams, count, notes }, onOpen) {
+/** @param {Layout} parts */
+function layout({ tabs, tree, tools, cross, drawn, two, beams, count, notes }) {
   const title = h("h2", null, t("tree.title"));
   const head = h("div", { class: "written-head" }, tabs, title, tools.hints, tools.node);
   const named = h("span", { title: t("tree.more_about") }, t("tree.more"));
-  const more = buildFold("writing", named, drawn.node, tools.more, two.node, beams.node);
+  const more = buildFold("writing", named, drawn.looks, tools.more, two.node, beams.node);
   more.addEventListener("toggle", () => {
     const sheet = more.closest(".drawers");
-    if (!more.open) return;
-    onOpen(); // a bar has the words that fit into it
-    if (sheet) sheet.scrollTop = sheet.scrollHeight; // what opens is below a low sheet's edge
+    if (more.open && sheet) sheet.scrollTop = sheet.scrollHeight; // what opens is below a low sheet's edge
   });
-  return [head, tree.node, notes, cross.node, h("div", { class: "tree-foot" }, more, drawn.how, count)];
+  const foot = h("div", { class: "tree-foot" }, more, drawn.how, count);
+  return [head, tree.node, notes, cross.node, drawn.line, foot];
 }
 
 /** "4 of 12 written": where Play stops. @param {HTMLElement} root @param {Path} path @param {Player} player */

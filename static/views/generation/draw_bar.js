@@ -4,8 +4,8 @@ import { typeScale, widthOf } from "../../chart/theme.js";
 import { offeredAfter, tokenName } from "../../model/labels.js";
 import { uniform } from "../../model/sampling.js";
 import { rowOf } from "../../model/selection.js";
-import { begins } from "../../model/written.js";
-import { h, plainText, replaceChanged } from "../../ui/dom.js";
+import { begins, endsText } from "../../model/written.js";
+import { h, plainText, replaceChanged, setText } from "../../ui/dom.js";
 import { briefPercent, number } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, offeredText } from "../../ui/token_text.js";
@@ -100,8 +100,9 @@ export function createDraw(session) {
   const said = h("span", { class: "draw-said", dataset: { testid: "dock-draw-said" } });
   const shares = h("span", { class: "shares", "aria-hidden": true, translate: "no" });
   const names = h("span", { class: "draw-names", "aria-hidden": true, translate: "no" });
+  const noted = h("span", { class: "draw-note", dataset: { testid: "dock-draw-note" } });
   const attrs = { class: "draw", dataset: { testid: "dock-draw" } };
-  const node = h("div", attrs, said, shares, names);
+  const node = h("div", attrs, said, noted, shares, names);
   let drawn = "";
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   return {
@@ -109,9 +110,9 @@ export function createDraw(session) {
     /** @param {ModelTrace} trace @param {State} state */
     draw(trace, state) {
       const { step, from, u, last } = drawOf(session, trace, state);
-      const before = trace.written?.tokens[rowOf(state, trace)];
-      const parts = from ? partsOf(session, from, u, before) : [];
-      node.hidden = parts.length === 0 || state.temperature === 0;
+      const row = rowOf(state, trace);
+      const parts = from ? partsOf(session, from, u, trace.written?.tokens[row]) : [];
+      node.hidden = parts.length === 0 || state.temperature === 0 || endsText(trace, row);
       node.title = [t("generation.shares_about"), lastWords(session, last)].filter(Boolean).join("\n");
       if (!from || node.hidden) return;
       const now = `${trace.key} ${u}`;
@@ -119,10 +120,15 @@ export function createDraw(session) {
       drawn = now;
       node.dataset.u = u === null ? "" : step ? "fell" : "stands";
       const hit = parts.find((part) => part.hit);
-      const words = u !== null && hit && { u: number(u, 2), token: tokenWords(session, hit, before) };
+      const words = u !== null &&
+        hit && { u: number(u, 2), token: tokenWords(session, hit, trace.written?.tokens[row]) };
       replaceChanged(said, words ? phrase(step ? "dock.draw_fell" : "dock.draw_falls", words) : t("dock.draw_none"));
       replaceChanged(shares, sharesLine(parts, u));
       replaceChanged(names, namesUnder(parts, u));
+    },
+    /** In the place of the number: why a candidate is not drawn. @param {string|null} why */
+    note(why) {
+      setText(noted, why ?? "");
     },
     /** The number falls, if there is one to see. @param {AbortSignal} signal @returns {Promise<void>} when it lies */
     async land(signal) {

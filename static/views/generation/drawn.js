@@ -25,14 +25,13 @@ import { partsOf, sharesLine, wordsWidth } from "./draw_bar.js";
 /** @param {Session} session */
 export function createDrawn(session) {
   const how = h("p", { class: "drawn-said", role: "status", dataset: { testid: "gen-drawn" } });
-  const line = h("div", { class: "shares", "aria-hidden": true, title: t("generation.shares_about") });
+  const line = h("div", { class: "shares drawn-line", "aria-hidden": true, title: t("generation.shares_about") });
   const looks = h("p", { class: "dim looks-said", dataset: { testid: "gen-looks" } });
-  const node = h("div", { class: "drawn" }, line, looks);
-
   return {
-    /** In the line below the tree; the bar and where the token looks are folded away. */
-    how,
-    node,
+    /** In the line below the tree, and over it as a bar. */
+    ...{ how, line },
+    /** Folded away. */
+    looks,
     /** @param {ModelTrace|null} trace @param {State} state */
     draw(trace, state) {
       const path = session.path();

@@ -39,12 +39,12 @@ const elementsOf = perRoot((root) => {
   const texts = h("div", { class: "pair-texts" });
   const next = h("div", { class: "pair-rows", dataset: { testid: "pair-next" } });
   const apart = h("span", { class: "apart", dataset: { testid: "pair-kl" } });
-  const [when, where] = [h("span"), h("h3")];
+  const [when, where] = [h("span", { class: "when" }), h("h3")];
   const level = h("button", { class: "link", type: "button", dataset: { testid: "pair-level" } }, t("pair.level"));
   const looks = h("div", { class: "pair-rows", dataset: { testid: "pair-looks" } });
   const tools = h("div", { class: "tree-tools" });
   const attention = h("section", null, where, looks);
-  const both = h("section", null, h("h3", null, when, " ", apart), next);
+  const both = h("section", null, h("h3", null, t("pair.next"), when, " ", apart), next);
   const columns = h("div", { class: "pair-columns" }, both, attention);
   replace(root, h("div", { class: "bar" }, h("h2", null, t("pair.title")), tools), texts, columns);
   return { texts, next, apart, when, level, where, looks, attention, tools };
@@ -88,7 +88,7 @@ function sayLength({ texts, when, level }, state, { two, n }, actions) {
   const short = two.findIndex((at, i) => at !== state.tree.pair[i]) === 0 ? 1 : 0; // the one that is not cut
   const isCut = two.some((at, i) => at !== state.tree.pair[i]);
   const { session, player } = writerOf(actions);
-  setText(when, isCut ? t("pair.next_after", { n }) : t("pair.next"));
+  setText(when, isCut ? t("pair.next_after", { n }) : "");
   level.hidden = !isCut;
   if (!isCut) return;
   const name = "AB"[short];

@@ -105,19 +105,30 @@ export function createTree(session, player, actions) {
     const at = ZOOMS.indexOf(zoom);
     zooms.forEach((button, up) => update(button, { "aria-disabled": ZOOMS[at + (up ? 1 : -1)] ? null : "true" }));
     const words = wayTo(tree, here).map((one) => nodeAt(tree, one).ids.map(session.word));
-    const content = JSON.stringify([here, zoom, room, words]);
+    const stand = standOf(tree, here);
+    const content = JSON.stringify([here, stand, zoom, room, words]);
     if (tree === known && content === drawn) return;
     [known, drawn] = [tree, content];
-    paint(here, trace);
+    paint(here, stand, trace);
   }
 
-  /** @param {number} here @param {ModelTrace|null} trace */
-  function paint(here, trace) {
+  /** The node of the chosen token: the page may look back in its text. @param {TextTree} tree @param {number} here */
+  function standOf(tree, here) {
+    const path = session.path();
+    let back = path ? path.ids.length - 1 - session.chosen(path) : 0;
+    let at = here;
+    for (; back > 0 && nodeAt(tree, at).up >= 0; at = nodeAt(tree, at).up) back -= nodeAt(tree, at).ids.length;
+    return at;
+  }
+
+  /** @param {number} here @param {number} stand @param {ModelTrace|null} trace */
+  function paint(here, stand, trace) {
     const tree = /** @type {TextTree} */ (known);
     const picture = pictureOf({
       session,
       tree,
       here,
+      stand,
       trace,
       zoom, // large type zooms the whole panel
       room,
@@ -129,6 +140,7 @@ export function createTree(session, player, actions) {
     update(body, { style: { height: `${height}px` } });
     replace(steps, stepsOf(picture));
     steps.hidden = picture.brief || all.length < 2;
+    update(scroll, { dataset: { rows: 1 + Math.max(...all.map(({ row }) => row)) } });
     update(edges, { viewBox: `0 0 ${width} ${height}`, width, height });
     replace(edges, edgesOf(picture));
     const [buttons, more] = [all.map((one) => itemOf(picture, one, go)), all.flatMap((one) => marksOf(picture, one))];
@@ -136,7 +148,7 @@ export function createTree(session, player, actions) {
       replace(items, buttons);
       replace(marks, more);
     });
-    const row = items.querySelector('[aria-current="true"]');
+    const row = items.querySelector(".stand");
     if (row) bringIntoView(scroll, /** @type {HTMLElement} */ (row), SIZE.mark * picture.zoom);
     sayWhatIsHidden();
   }
@@ -169,8 +181,8 @@ const zoomSign = (name) =>
 
 /** @param {Picture} picture */
 function edgesOf(picture) {
-  const { tree, here, all, zoom, ends, way: shown } = picture;
-  const ahead = new Set(wayTo(tree, tree.tip).includes(here) ? wayTo(tree, tree.tip) : []);
+  const { tree, here, stand, all, zoom, ends, way: shown } = picture;
+  const ahead = new Set([...wayTo(tree, here), ...(wayTo(tree, tree.tip).includes(here) ? wayTo(tree, tree.tip) : [])]);
   const lines = all.flatMap((one) => {
     if (one.up < 0) return [];
     const { x, to, above, y, bends } = treeEdge(picture, one);
@@ -188,14 +200,18 @@ function edgesOf(picture) {
   const y = ({ row = 0 }) => (row * picture.row + SIZE.line) * zoom;
   const forks = all.filter(({ forks: is, ends: folded }) => is && !folded);
   const circles = forks.map((one) => svg("circle", { cx: ends[one.column], cy: y(one), r: 4 * zoom }));
-  const now = /** @type {Placed} */ (picture.places.get(here) ?? all[0]);
+  const now = /** @type {Placed} */ (picture.places.get(stand) ?? all[0]);
   const mark = svg("path", { class: "now", d: `M${ends[now.column]} ${y(now) - 16 * zoom}v${32 * zoom}` });
   return [...lines, mark, ...circles];
 }
 
+/** @param {Picture} picture @param {Placed} one */
+const classOf = ({ stand, way }, { at, up }) =>
+  [up < 0 && "root", up >= 0 && way.has(at) && "shown", at === stand && "stand"].filter(Boolean).join(" ") || null;
+
 /** @param {Picture} picture @param {Placed} one @param {(at: number) => void} go */
 function itemOf(picture, one, go) {
-  const { tree, here, zoom, ends, way } = picture;
+  const { tree, here, zoom, ends } = picture;
   const node = nodeAt(tree, one.at);
   const isRoot = one.up < 0;
   const { x, to, y, bends } = isRoot
@@ -214,7 +230,7 @@ function itemOf(picture, one, go) {
     ),
   ];
   const attrs = {
-    ...{ type: "button", role: "treeitem", class: isRoot ? "root" : way.has(one.at) ? "shown" : null },
+    ...{ type: "button", role: "treeitem", class: classOf(picture, one) },
     ...{
       title: about,
       "aria-label": about,

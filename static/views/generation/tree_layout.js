@@ -113,9 +113,10 @@ export const offersPair = (all, pair) => new Set([...pair, ...endsOf(all)]).size
 /** The ends of all texts that are drawn. @param {Placed[]} all */
 const endsOf = (all) => all.flatMap(({ at, up, ends }) => (ends && up >= 0 ? [at] : []));
 
-/** After a node, the end of the longest text that the shown one left there; null: there is none. @param {TextTree} tree @param {number} at @returns {number|null} */
+/** After Back to a node, the end of the longest text there besides the one that was shown; null: there is none. @param {TextTree} tree @param {number} at @returns {number|null} */
 export function otherEnd(tree, at) {
   const own = branchEnd(tree, at);
+  if (own === at) return null; // nothing was left: Ten continuations go on from here
   const ends = allFrom(tree, at).filter((one) => one !== at && one !== own && waysFrom(tree, one).length === 0);
   const lengths = ends.map((one) => wayTo(tree, one).length);
   return ends[lengths.indexOf(Math.max(...lengths))] ?? null;

@@ -2,7 +2,7 @@
 
 import { widthOf } from "../../chart/theme.js";
 import { groupsOf } from "../../model/edits.js";
-import { tokenLabel } from "../../model/labels.js";
+import { tokenLabel, tokenName } from "../../model/labels.js";
 import { nodeAt, wayTo } from "../../state/text_tree.js";
 import { plainText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
@@ -24,9 +24,9 @@ const FEW = 3;
 const TAIL = 2;
 
 /**
- * @typedef {{session: Session, tree: TextTree, here: number, trace: ModelTrace|null, zoom: number, room: number, brief: boolean}} Drawn  `room`: the width of the pane; `brief`: without probabilities
+ * @typedef {{session: Session, tree: TextTree, here: number, stand: number, trace: ModelTrace|null, zoom: number, room: number, brief: boolean}} Drawn  `stand`: the node of the chosen token; `room`: the width of the pane; `brief`: without probabilities
  * @typedef {Drawn & {all: Placed[], places: Map<number, Placed>, way: Set<number>, ends: number[], row: number, width: number, height: number}} Picture
- *   `places`: by node; `way`: the nodes of the shown text; `ends`: where each column ends
+ *   `places`: by node; `way`: the nodes of the shown text up to that; `ends`: where each column ends
  */
 
 /** @param {Drawn} drawn @returns {Picture} */
@@ -39,7 +39,7 @@ export function pictureOf(drawn) {
     ...drawn,
     all,
     places,
-    way: new Set(way),
+    way: new Set(wayTo(tree, drawn.stand)),
     ends: /** @type {number[]} */ ([]),
     row: drawn.brief ? SIZE.short : all.some(({ row }) => row > FEW) ? SIZE.close : SIZE.row,
     width: 0,
@@ -61,6 +61,7 @@ export function pictureOf(drawn) {
 /** @param {Picture} picture @param {number} at  of the beginning, the end of its text */
 export function nodeLabel({ session, tree }, at) {
   const { ids, up } = nodeAt(tree, at);
+  if (up >= 0 && ids.length === 1) return tokenName(session.word(ids[0]));
   const labels = ids.slice(-TAIL).map((id) => tokenLabel(session.word(id)).replace(/^·(?=.)/, ""));
   return up < 0 ? `${ids.length > TAIL ? "… " : ""}${labels.join(" ")}` : labels.join("");
 }

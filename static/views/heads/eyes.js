@@ -22,10 +22,19 @@ import { nameHead } from "./labels.js";
  * @import { Row } from "./heads.js"
  */
 
-/** The open head's, beside the small pictures; of an FFN in its title bar. @param {string} [testid] */
-export function buildEye(testid = "head-eye") {
+/** An open FFN's, in its title bar. @param {string} testid */
+export function buildEye(testid) {
   const attrs = { class: "btn eye-open", type: "button", hidden: true, dataset: { testid } };
-  return /** @type {HTMLButtonElement} */ (h("button", attrs, eyeSign(), h("span", { class: "of" })));
+  return /** @type {HTMLButtonElement} */ (h("button", attrs, eyeSign()));
+}
+
+/** The open head's, beside the small pictures: a switch as those of the masks. */
+export function buildSwitch() {
+  const attrs = { class: "btn head-switch", type: "button", role: "switch", hidden: true };
+  const knob = h("i", { class: "toggle", "aria-hidden": true });
+  return /** @type {HTMLButtonElement} */ (
+    h("button", { ...attrs, dataset: { testid: "head-eye" } }, h("span", null), knob)
+  );
 }
 
 /** @param {Attention} attention  in which a group of features has no output that is switched off alone */
@@ -133,12 +142,8 @@ function drawOpen(eye, open, isOff, hidden) {
   eye.hidden = hidden;
   if (hidden) return;
   const { layer, head } = open;
-  update(eye, {
-    "aria-pressed": String(isOff),
-    "aria-label": t("eye.label", { layer, head }),
-    title: eyeTitle(open, isOff),
-  });
-  setText(/** @type {Element} */ (eye.lastChild), t(isOff ? "eye.off" : "eye.on", { layer, head }));
+  update(eye, { "aria-checked": String(!isOff), title: eyeTitle(open, isOff) });
+  setText(/** @type {Element} */ (eye.firstChild), t("matrix.title", { layer, head }));
 }
 
 /** What the eye does. @param {{layer: number, head: number}} at @param {boolean} isOff */

@@ -12,7 +12,7 @@ import { signed } from "../../ui/format.js";
 import { attentionName, headWords, setHeadChips } from "../../ui/heads.js";
 import { keyFor, t } from "../../ui/i18n.js";
 import { placeOf } from "../places.js";
-import { buildEye, createEyes } from "./eyes.js";
+import { buildSwitch, createEyes } from "./eyes.js";
 import { barsRow, drawHeadChanges, forgetLabels, markLabels, nameHead } from "./labels.js";
 
 /**
@@ -36,7 +36,7 @@ export function buildHeads() {
     dataset: { testid: "all-heads" },
   });
   all.append(t("heads.all"));
-  const eye = buildEye();
+  const eye = buildSwitch();
   const rank = h("button", { class: "btn quiet rank-heads", type: "button", dataset: { testid: "rank-heads" } });
   rank.append(t("rank.title"));
   const element = h("div", { class: "heads-row" }, title, grid, eye, all, rank);
@@ -56,11 +56,8 @@ export function buildHeads() {
  * attention; `painted`: what its pictures show
  */
 
-/** The width of a head in the line of the open layer. */
-const SMALL = 30;
-
-/** The room of the open head's eye. */
-const EYE = 94;
+/** The width of a head in the line of the open layer, and of the knob of the open one's switch with what is around it. */
+const [SMALL, KNOB] = [30, 48];
 
 /** As many heads stand in one line with the steps. */
 const FEW = 8;
@@ -168,8 +165,10 @@ export function createHeads(actions, { grid: root, all, eye: ofOpen, rank }, edi
     const { n_head: heads } = trace.attention;
     row.classList.toggle("few", heads <= FEW);
     const place = /** @type {HTMLElement} */ (row.parentElement); // not the page, all of which would be styled again
-    const button = (eye?.hidden === false ? 24 + EYE : 24) + widthOf(t("heads.all"), 13, "--font");
-    place.style.setProperty("--heads-width", `${Math.ceil(heads * 34 + button)}px`);
+    const word = eye?.hidden === false ? KNOB + widthOf(eye.textContent ?? "", 13, "--font") : 0;
+    const buttons = 24 + word + widthOf(t("heads.all"), 13, "--font");
+    place.style.setProperty("--heads-width", `${Math.ceil(heads * 34 + buttons)}px`);
+    place.style.setProperty("--heads-line", `${heads * 34 - 4}px`);
     rank.hidden = !edits || !can(trace.model, "ablations") || state.file !== null || state.lesson !== null;
     drawEyes(rows, trace, state);
     drawHeadChanges(rows, trace, state);
@@ -199,10 +198,11 @@ function build(root, { model, attentions }) {
       return h(
         "small",
         { role: "columnheader", "aria-label": means ? group : t("heads.head", { n }) },
-        means ? `${n * d_head}–` : n,
+        means ? `${n * d_head}–` : n || t("heads.head", { n }),
       );
     });
-  const side = (/** @type {number} */ n) => h("small", { role: "rowheader", "aria-label": t("heads.layer", { n }) }, n);
+  const side = (/** @type {number} */ n) =>
+    h("small", { role: "rowheader", "aria-label": t("heads.layer", { n }) }, n || t("heads.layer", { n }));
   const grid = (/** @type {typeof groups[number]} */ group) => {
     const { attention, overview, n_head, means, rows } = group;
     const name = attentionName(model, attention);
