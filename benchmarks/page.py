@@ -21,6 +21,8 @@ WORDS = (
 SHORT = "Tom lost his red car. Tom was sad. Mom found the"
 TEXT = (WORDS * 3).split(" ")
 ROUNDS = 15
+CELLS, CARD = '[data-testid="matrix"] ~ .readout', ".card-title"
+"""What changes when the cells of an open head are drawn, and when the arithmetic beside them is."""
 
 # Each function measures, in the page, the time from an event to the frame that paints its result.
 SCRIPTS = """
@@ -39,9 +41,8 @@ window.typed = async (text) => {
   await traced;
   return (await painted()) - began;
 };
-window.redrawn = async (click) => {
-  const readout = document.querySelector('[data-testid="matrix"] ~ .readout'); // written when the cells are drawn
-  const drawn = changed(readout, { attributes: true });
+window.redrawn = async (click, of) => {
+  const drawn = changed(document.querySelector(of), { attributes: true, childList: true, subtree: true });
   const began = performance.now();
   click.click();
   await drawn;
@@ -140,7 +141,8 @@ def measure() -> Iterator[Row]:
             yield Row("open the first head of a page, numbers and all", first, "ms", 80)
             heads = '[data-testid="head"][data-layer="{}"][data-head="{}"]'
             opening = median(lambda i: redrawn(page, heads.format(i % 6, (3 * i + 2) % 8)))
-            yield Row("open a head", opening, "ms", 40)
+            card = median(lambda i: redrawn(page, heads.format(i % 6, (3 * i + 1) % 8), CARD))
+            yield Row("open a head", opening, "ms", 40, note=f"its weights; the arithmetic beside them {card:.0f}")
             drawing = median(lambda _: float(page.evaluate("redraw()")))
             yield Row("draw a head's matrix of 64 tokens, script alone", drawing, "ms", 16)
             toggling = median(lambda i: redrawn(page, '[data-testid="switch-causal"]'))
@@ -198,9 +200,9 @@ def after_a_pause(page: Page, script: str, argument: str) -> float:
     return float(page.evaluate(script, argument))
 
 
-def redrawn(page: Page, selector: str) -> float:
+def redrawn(page: Page, selector: str, of: str = CELLS) -> float:
     page.wait_for_timeout(200)
-    return float(page.evaluate("selector => redrawn(document.querySelector(selector))", selector))
+    return float(page.evaluate("([click, of]) => redrawn(document.querySelector(click), of)", [selector, of]))
 
 
 def hovering(page: Page) -> float:

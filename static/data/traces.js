@@ -154,12 +154,13 @@ export function createTraces(api, { modelNamed, onWait }) {
         for (const one of predictions) know("prediction", predictionOf(state, one.position), one);
         const of = withTarget(state, answer.meta);
         const { tokens = [] } = answer.meta;
+        const isNew = lengths.get(sentenceKey(state)) === undefined;
         lengths.set(sentenceKey(state), tokens.length - state.padCount);
         const came = Object.keys(whole);
         if (came.length) fill(runs, keyOf(of), came, async () => ({ tensors: whole }));
         if (!detail) return overview;
         const head = openOf(of, model, detail);
-        know("detail", detailRequest(of, model), oncePainted(head)); // so the pictures come as early as without it
+        know("detail", detailRequest(of, model), isNew ? oncePainted(head) : head); // a new text's pictures come as early as without it
         return overview;
       }
     },
