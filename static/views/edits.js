@@ -373,15 +373,17 @@ function otherWords(edit, trace, model) {
   const within = head == null ? (layer == null ? "layers" : "layer") : layer == null ? "heads" : "head";
   const place = t(`edits.in_${within}`, { layer: layer ?? "", head: head ?? "" });
   const vars = { role: role ?? "z", temperature: temperature ?? 1 };
-  const row = kind === "patch" && trace ? rowPatched(edit, trace) : null;
-  if (row) return [of ? `${of} · ` : "", ...phrase("edits.patch_row", { ...vars, token: row }), ` · ${place}`];
+  const ofOne = kind === "patch" || (kind === "mask" && (where.query == null) !== (where.key == null)); // a row or a column
+  const token = ofOne && trace ? rowOf(edit, trace) : null;
   const named = kind === "mask" ? (allow ? "edits.allowed" : "edits.forbidden") : `edits.${isMean ? "mean" : kind}`;
+  const one = kind === "patch" ? "edits.patch_row" : `${named}_${where.key == null ? "query" : "key"}`;
+  if (token) return [of ? `${of} · ` : "", ...phrase(one, { ...vars, token }), ` · ${place}`];
   const what = hasString(named) ? t(named, vars) : kind; // a link may say anything
   return [of ? `${of} · ` : "", `${what} · ${place}`];
 }
 
-/** The token whose row a patch replaces; null: it replaces all. @param {State["interventions"][number]} edit @param {ModelTrace} trace */
-function rowPatched({ where }, trace) {
+/** The token whose row or column an edit changes; null: it changes all. @param {State["interventions"][number]} edit @param {ModelTrace} trace */
+function rowOf({ where }, trace) {
   const open = trace.attentions.find(({ id }) => id === (where.attention ?? trace.attentions[0].id));
   const at = where.query ?? where.key ?? null;
   if (!open || at === null) return null;
