@@ -60,7 +60,7 @@ function struckShapes({ struck = [] }, size) {
       d: `M${x - half} ${Math.floor(y) + 0.5}H${x + half}`,
       stroke: ink,
       "stroke-width": 1,
-      "stroke-opacity": 0.6,
+      "stroke-opacity": 0.5,
     };
     /** @type {Shape[]} */
     const number = [

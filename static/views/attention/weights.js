@@ -222,7 +222,7 @@ export function drawWeightsStep({ places, forms, legend, pencil }, trace, state,
   if (freedOf(trace)) ramp.append(legendItem(h("span", { class: "stair" }), t("matrix.freed")));
   ramp.append(...handLegend(trace, state));
   if (!compared && struckOf(trace, state).some(({ below }) => below))
-    ramp.append(legendItem(h("s", { class: "mono" }, cellWeight(0)), t("card.was")));
+    ramp.append(legendItem(h("s", { class: "mono" }, cellWeight(0)), t("compare.side.before")));
   replaceChanged(legend, lines.code?.linesLegend(trace, state) ?? ramp);
   places.both.hidden = !compared;
   places.alone.hidden = drawForms(forms, trace, state, actions) || compared;

@@ -73,8 +73,19 @@ function partsOf(names, summary) {
   const list = h("ol", { class: "inspector-steps" }, items);
   const note = h("p", { class: "dim inspector-note" });
   const more = h("details", { class: "inspector-more" }, h("summary", null, summary), list, note);
+  more.addEventListener("toggle", () => showOpened(more));
   return { title, says, figures, more, steps, list, note };
 }
+
+/** What the window would cut begins at the top of its column; the picture beside it stays where it is. @param {HTMLDetailsElement} more */
+function showOpened(more) {
+  const column = more.closest(".right");
+  if (!more.open || !column || column.scrollHeight <= column.clientHeight) return;
+  column.scrollTop += more.getBoundingClientRect().top - column.getBoundingClientRect().top - ABOVE;
+}
+
+/** The room above its first line, in pixels. */
+const ABOVE = 10;
 
 /** @param {Explained} parts @param {string} title @param {Child} about  of what it is */
 export function drawTitle(parts, title, about) {
