@@ -75,7 +75,7 @@ const feedsOf = perRoot((root) => {
 });
 
 /**
- * "What feeds q k v?": each opens the paths that lead there, with a second sentence that the model answers otherwise.
+ * "Where q k v come from": each opens the paths that lead there, with a second sentence that the model answers otherwise.
  * @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions
  */
 export function drawFeeds(root, trace, state, actions) {
