@@ -139,6 +139,8 @@ def test_the_arithmetic_is_seen_at_once_and_each_line_is_the_models(
     close.click()
     expect(close).to_be_hidden()
     assert card.evaluate("card => card.offsetHeight") == high, "as high as before the drawer opened"
+    page.locator(".inspector-more > summary").click()
+    expect(page.locator('[data-step="dot"]')).to_be_in_viewport(ratio=1)
 
 
 def test_a_forbidden_cell_says_why_it_is_zero(page: "Page", models: dict[str, checkpoint.Checkpoint]) -> None:

@@ -662,8 +662,14 @@ def test_before_and_after_swap_every_picture_in_place(page: "Page") -> None:
     page.get_by_test_id("compare-difference").click()
     drawn(page)
     assert page.locator("[data-matrix=difference] .sheet").bounding_box() == weights, "no cell moves"
+    place = page.get_by_test_id("all-heads").bounding_box()
     page.get_by_test_id("all-heads").click()
     page.locator('[data-testid="head"][data-layer="1"][data-head="2"]').wait_for()
+    now = page.get_by_test_id("all-heads").bounding_box()
+    assert place is not None
+    assert now is not None
+    assert abs(now["x"] - place["x"]) < 1, "a second click closes them"
+    assert abs(now["y"] + now["height"] / 2 - place["y"] - place["height"] / 2) < 4, "a second click closes them"
     assert page.locator("[data-matrix=difference] .sheet").bounding_box() == weights, "all heads lie over it"
     sheet = page.get_by_test_id("all-heads")
     page.get_by_test_id("arithmetic").click(position={"x": 2, "y": 2})

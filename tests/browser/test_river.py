@@ -413,6 +413,14 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     expect(logit).to_have_text(f"{wrote} 0")
     assert lines.evaluate_all(TOPS) == tops, "each line stays where it is compared"
     expect(page.locator(".overlay .struck").filter(has_text=f"{float(was):.2f}"[1:])).to_have_count(1)
+    # In difference every line that changed says from what to what, and the others are pale.
+    page.get_by_test_id("compare-difference").click()
+    expect(page.locator("[data-line=exp] output")).to_contain_text("→ 0 ÷")
+    expect(page.locator("[data-line=mask] output")).to_have_text("+ 0 → −∞")
+    expect(page.locator(".card-line.same")).to_have_count(4)  # q, k, q·k and the score
+    assert lines.evaluate_all(TOPS) == tops
+    page.get_by_test_id("compare-after").click()
+    expect(page.locator(".card-line.same")).to_have_count(0)
     page.get_by_test_id("hide-wider").click()
     assert wait_for_run(page, "!('head' in run.interventions[0].where)")["interventions"] == without(both[1:])
     expect(page.get_by_test_id("river-says")).to_contain_text(f"to {brief_percent(effects[1]['p'])}.")

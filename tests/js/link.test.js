@@ -10,6 +10,7 @@ import { anotherSentence, mergedViewState, viewState } from "../../static/state/
 import {
   compareState as comparedToken,
   predictionState as lens,
+  attentionState as pencil,
   walkState as walk,
 } from "../../static/views/view_states.js";
 
@@ -112,6 +113,13 @@ test("the compared token belongs to its sentence", () => {
   const forgotten = anotherSentence(OF_THE_PAGE);
   assert.equal(forgotten.compare.token, null);
   assert.equal("pace" in (forgotten.computation ?? {}), false);
+});
+
+test("a link is written without the pencil that its writer holds, and an older one may bring it", () => {
+  const held = pencil.patch({ pencil: "on", scope: "all", step: "qk" });
+  const link = linkOf({ ...DEFAULTS, text: "a cat", ...held }, OF_THE_PAGE);
+  assert.deepEqual(readLink(link, OF_THE_PAGE).viewState, { attention: { step: "qk" } });
+  assert.deepEqual(readLink("?attention.pencil=on", OF_THE_PAGE).viewState, { attention: { pencil: "on" } });
 });
 
 test("what a person typed comes after #, whatever kind of link it is", () => {
