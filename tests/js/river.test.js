@@ -3,12 +3,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { changeIn } from "../../static/chart/matrix/sheet.js";
 import { riversOf } from "../../static/data/wire.js";
 import { peaksOf, rollout, widthsBetween } from "../../static/model/contribution_rollout.js";
 import { edgeKey, knockoutsOf, toggled, withoutKnockouts } from "../../static/model/interventions.js";
 import { namesOf, nameText } from "../../static/model/labels.js";
 import { between, stageOf, swollen } from "../../static/river/draw/animation.js";
-import { changeIn, drawHeads, drawHeadWords } from "../../static/river/draw/heads.js";
+import { drawHeads, drawHeadWords } from "../../static/river/draw/heads.js";
 import { drawMoving } from "../../static/river/draw/scene.js";
 import { layerAt, layersOf, nearestPlace, placeAfterKey, stripAt, widestAt } from "../../static/river/input/places.js";
 import { decidingEdges, edgesTo } from "../../static/river/knockout_effects.js";

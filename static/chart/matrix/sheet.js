@@ -3,7 +3,7 @@
  * a cell has one colour, whatever its size.
  */
 
-import { cssColour, pixelsBetween } from "../theme.js";
+import { cssColour, pixelsBetween, pixelTable, rampStops } from "../theme.js";
 import { numbersOf } from "./labels.js";
 
 /**
@@ -227,6 +227,34 @@ const contextOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.ge
 // One head as a small picture: a pixel for every (query, key), and no more pixels than the screen has.
 
 /**
+ * What has changed in a head, from 0 (all of a weight is lost) to 255; 128: nothing. Its forbidden cells are those that were forbidden before, too.
+ * @param {{data: Uint8Array}} now @param {{data: Uint8Array}} before @param {Uint8Array} mask  of now
+ */
+export function changeIn({ data }, { data: was }, mask) {
+  const change = data.map((one, i) => 128 + Math.round((one - was[i]) / 2.01));
+  return { change, forbidden: mask.map((reasons, i) => (was[i] === 0 ? reasons : 0)) };
+}
+
+/** A weight that changes by this much, up or down, has the strongest colour. */
+const STRONG_CHANGE = 0.5;
+
+/** The colours of these changes, as those of the river's lines; nothing is as the paper. @param {string[]} signed  the stops of the ramp */
+function changeTable(signed) {
+  const table = pixelsBetween(signed, 256);
+  const at = (/** @type {number} */ share) => table[Math.round(127.5 + share * 127.5)];
+  return table.map((_, i) => {
+    const part = Math.min(1, Math.abs(i - 128) / 128 / STRONG_CHANGE) ** 0.6;
+    return at((part * Math.sign(i - 128) * STRONG_STOP) / ((signed.length - 1) / 2));
+  });
+}
+
+/** From the middle of the ramp; further, it is all but black. */
+const STRONG_STOP = 2;
+
+/** The colours of a small picture: of its weights, or of how they have changed. @param {boolean} changed */
+export const headTable = (changed) => (changed ? changeTable(rampStops("signed")) : pixelTable("weights"));
+
+/**
  * Draw the weights into a canvas of n_key × n_query pixels. Forbidden cells stay transparent: the hatching under the
  * canvas shows through, so they never look like a weight of 0.
  * @param {HTMLCanvasElement} canvas
@@ -234,9 +262,15 @@ const contextOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.ge
  * @param {Uint8Array} mask  reasons, 0 = allowed
  * @param {Uint32Array} words  a colour for each of the 256 weights
  * @param {[number, number]} shown  width and height that the canvas has on the screen, in its pixels; 0: hidden
+ * @param {{data: Uint8Array}|null} [before]  the weights from which the change is drawn
  * @returns {boolean} whether there are more cells than pixels
  */
-export function paintHead(canvas, { data, n_query, n_key }, mask, words, [width, height]) {
-  const cells = { values: data, shape: /** @type {[number, number]} */ ([n_query, n_key]), forbidden: mask };
+export function paintHead(canvas, pattern, mask, words, [width, height], before = null) {
+  const { change, forbidden } = before ? changeIn(pattern, before, mask) : { change: pattern.data, forbidden: mask };
+  const cells = {
+    values: change,
+    shape: /** @type {[number, number]} */ ([pattern.n_query, pattern.n_key]),
+    forbidden,
+  };
   return paintCells(canvas, cells, { words, min: 0, max: 255 }, { room: [height || Infinity, width || Infinity] });
 }

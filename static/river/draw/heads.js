@@ -1,7 +1,6 @@
 /** The heads on the picture: squares of weights. */
 
-import { paintHead } from "../../chart/matrix/sheet.js";
-import { pixelsBetween, pixelTable, rampStops } from "../../chart/theme.js";
+import { headTable, paintHead } from "../../chart/matrix/sheet.js";
 import { LABEL_GAP } from "../layout/bands.js";
 import { bottomOf } from "../layout/heads.js";
 import { fittingText, write } from "./text.js";
@@ -13,51 +12,24 @@ import { fittingText, write } from "./text.js";
  * @import { PictureStyle, Pen } from "./scene.js"
  */
 
-/**
- * What has changed in a head, from 0 (all of a weight is lost) to 255; 128: nothing. Its forbidden cells are those that were forbidden before, too.
- * @param {{data: Uint8Array}} now @param {{data: Uint8Array}} before @param {Uint8Array} mask  of now
- */
-export function changeIn({ data }, { data: was }, mask) {
-  const change = data.map((one, i) => 128 + Math.round((one - was[i]) / 2.01));
-  return { change, forbidden: mask.map((reasons, i) => (was[i] === 0 ? reasons : 0)) };
-}
-
-/** A weight that changes by this much, up or down, has the strongest colour of a line that changes. */
-const STRONG_CHANGE = 0.5;
-
-/** The colours of these changes: those of the lines; nothing is as the paper. @param {string[]} signed  the stops of the ramp */
-function changeTable(signed) {
-  const table = pixelsBetween(signed, 256);
-  const at = (/** @type {number} */ share) => table[Math.round(127.5 + share * 127.5)];
-  return table.map((_, i) => {
-    const part = Math.min(1, Math.abs(i - 128) / 128 / STRONG_CHANGE) ** 0.6;
-    return at((part * Math.sign(i - 128) * STRONG_STOP) / ((signed.length - 1) / 2));
-  });
-}
-
-/** From the middle of the ramp; further, it is all but black. */
-const STRONG_STOP = 2;
-
 /** The small pictures of a trace, each painted once; canvases are used again. @returns {(trace: ModelTrace, square: Square, theme: string, dpr: number, changed: boolean) => HTMLCanvasElement|null} */
 export function createPictures() {
   let of = "";
-  let table = pixelTable("weights");
+  let table = headTable(false);
   /** @type {Map<string, {of: string, canvas: HTMLCanvasElement}>} */
   const painted = new Map();
   return (trace, { attention, layer, head, width, height }, theme, dpr, changed) => {
     const now = `${trace.key} ${theme} ${dpr} ${changed}`;
-    if (of !== now) table = changed ? changeTable(rampStops("signed")) : pixelTable("weights");
+    if (of !== now) table = headTable(changed);
     of = now;
     const weights = trace.picture(layer, head, attention);
     if (!weights) return null;
     const before = changed ? trace.pictureBefore?.(layer, head, attention) : null;
     const mask = trace.mask(layer, head, attention);
-    const { change, forbidden } = before ? changeIn(weights, before, mask) : { change: weights.data, forbidden: mask };
     const name = `${attention} ${layer} ${head}`;
     const one = painted.get(name) ?? { of: "", canvas: document.createElement("canvas") };
     painted.set(name, one);
-    if (one.of !== `${now} ${width}`)
-      paintHead(one.canvas, { ...weights, data: change }, forbidden, table, [width * dpr, height * dpr]);
+    if (one.of !== `${now} ${width}`) paintHead(one.canvas, weights, mask, table, [width * dpr, height * dpr], before);
     one.of = `${now} ${width}`;
     return one.canvas;
   };

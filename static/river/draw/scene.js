@@ -21,9 +21,15 @@ import { drawAnswers, drawLabels, drawLens, write } from "./text.js";
 /** The width of all streams before they swell. */
 const THIN = 0.8;
 
+/** Whether its lines show what has changed. @param {Scene} scene */
+const shows = ({ lines }) => lines.some(({ change }) => change !== undefined);
+
 /** @param {Pen} pen @param {Scene} scene @param {PictureStyle} given */
 function drawRivers(pen, scene, given) {
-  const style = { ...given, quiet: scene.isStrip && (scene.chosen !== null || scene.ghosts.length > 0) };
+  const style = {
+    ...given,
+    quiet: scene.isStrip && !shows(scene) && (scene.chosen !== null || scene.ghosts.length > 0),
+  };
   pen.save();
   if (style.stage) reached(pen, scene, style.stage.flow);
   drawWash(pen, scene, style);

@@ -1,10 +1,11 @@
 /** All heads: layers × heads, one canvas each, a pixel for every (query, key); one group per attention. */
 
-import { paintHead } from "../../chart/matrix/sheet.js";
-import { currentTheme, pixelTable, widthOf } from "../../chart/theme.js";
+import { headTable, paintHead } from "../../chart/matrix/sheet.js";
+import { currentTheme, widthOf } from "../../chart/theme.js";
 import { rankState } from "../../data/explain.js";
 import { keyOf } from "../../data/request.js";
 import { headEffects } from "../../model/ablations.js";
+import { isDifference } from "../../model/compare/runs.js";
 import { attentionOf, can, showsMeans } from "../../model/description.js";
 import { headKey } from "../../model/edits.js";
 import { h, inOneColumn, measured, newId, replace, setText, update } from "../../ui/dom.js";
@@ -126,11 +127,12 @@ export function createHeads(actions, { grid: root, all, eye: ofOpen, rank }, edi
   /** Paints the heads that can be seen. @param {ModelTrace} trace @param {State} state */
   function paint(trace, state) {
     const all = row.classList.contains("all") || row.classList.contains("alone");
-    const content = `${trace.key} ${currentTheme()} ${all}`;
+    const changed = isDifference(state) && trace.pictureBefore !== null;
+    const content = `${trace.key} ${currentTheme()} ${all} ${changed}`;
     const due = rows.filter((one) => one.painted !== content && (all || isOpen(one, trace.attention.id, state.layer)));
     if (!due.length) return;
     const paintDue = (/** @type {number} */ width) => {
-      const fewer = paintRows(due, trace, width);
+      const fewer = paintRows(due, trace, width, changed);
       for (const one of due) one.painted = content;
       note.hidden = !fewer && trace.pool === 1;
       const key = trace.pool > 1 ? "heads.pooled_cells" : "heads.pooled";
@@ -271,10 +273,11 @@ function shownWidth(rows) {
  * @param {Row[]} rows
  * @param {ModelTrace} trace
  * @param {number} width  of a picture
+ * @param {boolean} changed  where the difference is shown
  * @returns {boolean} whether a picture has more cells than pixels
  */
-function paintRows(rows, trace, width) {
-  const table = pixelTable("weights");
+function paintRows(rows, trace, width, changed) {
+  const table = headTable(changed);
   const shown = Math.floor(width * devicePixelRatio);
   let pooled = false;
   for (const { attention, layer, cells } of rows) {
@@ -284,7 +287,9 @@ function paintRows(rows, trace, width) {
       if (!picture) return;
       const ratio = Math.min(MOST, Math.max(1 / MOST, picture.n_key / picture.n_query));
       canvas.style.aspectRatio = ratio === 1 ? "" : String(ratio);
-      pooled = paintHead(canvas, picture, trace.mask(layer, head, attention), table, [shown, shown / ratio]) || pooled;
+      const before = changed ? trace.pictureBefore?.(layer, head, attention) : null;
+      const mask = trace.mask(layer, head, attention);
+      pooled = paintHead(canvas, picture, mask, table, [shown, shown / ratio], before) || pooled;
     });
   }
   return pooled;
