@@ -62,12 +62,11 @@ function goesOnWith({ token, key, vars }) {
   });
 }
 
-/** What choosing a token does here, and remarks about this row. @param {ModelTrace} trace @param {State} state @param {number} query */
+/** What a click cannot do here, and remarks about this row. @param {ModelTrace} trace @param {State} state @param {number} query */
 function hintOf(trace, state, query) {
   if (trace.file) return t("open.no_take");
   if (query + 1 >= trace.model.max_seq_len) return t("next.full", { n: trace.model.max_seq_len });
+  if (trace.causal) return "";
   const isLast = query + 1 >= /** @type {Side} */ (trace.written).tokens.length;
-  const take = isLast ? t("next.take") : t("next.take_inside", { next: query + 1 });
-  if (trace.causal) return isLast ? "" : take;
-  return [h("span", { class: "note" }, t(isLast ? "next.not_causal_last" : "next.not_causal")), " ", take];
+  return h("span", { class: "note" }, t(isLast ? "next.not_causal_last" : "next.not_causal"));
 }
