@@ -9,6 +9,7 @@ import { briefPercent, number, percent } from "../../ui/format.js";
 import { headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
+import { placeOf } from "../places.js";
 import { partsOf, sharesLine, wordsWidth } from "./draw_bar.js";
 
 /**
@@ -44,10 +45,11 @@ export function createDrawn(session) {
       line.hidden = !step?.from || step.u === null;
       const wide = (/** @type {Part} */ part) => wordsWidth(part) < (part.to - part.from) * line.clientWidth;
       if (!line.hidden) replace(line, sharesLine(partsOf(session, step.from, step.u), step.u, wide));
-      const place = placeOf(trace, state, path, index);
-      if (place) replace(looks, looksOf(place, session.word(path.ids[index])));
-      looks.hidden = index < path.nPrompt || (trace !== null && !followsQuery(state, trace.model));
-      looks.classList.toggle("stale", place === null); // keeps its place until the new row arrives
+      const most = strongestOf(trace, state, path, index);
+      if (most) replace(looks, looksOf(most, session.word(path.ids[index])));
+      const isHead = placeOf(state).name === "head" && trace !== null && followsQuery(state, trace.model);
+      looks.hidden = index < path.nPrompt || !isHead;
+      looks.classList.toggle("stale", most === null); // keeps its place until the new row arrives
     },
   };
 }
@@ -65,7 +67,7 @@ function howOf({ step, index, word, path, greedy, from }) {
 }
 
 /** The strongest key of a row, from the open head's float32; null until that arrives. @param {ModelTrace|null} trace @param {State} state @param {Path} path @param {number} query */
-function placeOf(trace, { layer, head }, { ids }, query) {
+function strongestOf(trace, { layer, head }, { ids }, query) {
   const detail = trace?.detail;
   if (
     !trace ||
@@ -90,7 +92,7 @@ function isTrace({ tokens, real: { start, end } }, ids) {
   return end - start === ids.length && ids.every((id, i) => id === tokens[start + i].id);
 }
 
-/** @param {NonNullable<ReturnType<typeof placeOf>>} place @param {VocabularyToken} query */
+/** @param {NonNullable<ReturnType<typeof strongestOf>>} most @param {VocabularyToken} query */
 function looksOf({ of, key, token, weight }, query) {
   const value = h("span", { dataset: { key, value: weight } }, percent(weight));
   return phrase("generation.looks", {
