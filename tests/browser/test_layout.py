@@ -328,6 +328,9 @@ def test_on_a_phone_every_tool_has_its_word_and_a_change_stays_in_sight(
     )
     assert len(words) == 8  # Back, Write, Keep writing, Sampling, Tree, KV cache; a place in the head, More
     assert all(named and width > 10 and cut <= 0 and right <= 360 for named, width, cut, right in words)
+    heads = page.locator("[data-testid=head]:visible").evaluate_all("(all) => all.map((one) => one.clientWidth)")
+    assert len(heads) == 8
+    assert min(heads) >= 24
     page.get_by_test_id("hide-in-head").tap()
     expect(page.get_by_test_id("edit-undo")).to_be_in_viewport(ratio=1)
     page.wait_for_function(

@@ -7,7 +7,7 @@ import { editing, withChanges } from "../../model/compare/runs.js";
 import { attentionsOf, showsMeans } from "../../model/description.js";
 import { hasHeads, headKey, headsOff, headToggled, onlyHead } from "../../model/edits.js";
 import { position } from "../../model/selection.js";
-import { h, setText, update } from "../../ui/dom.js";
+import { h, inOneColumn, setText, update } from "../../ui/dom.js";
 import { eyeSign, headWords } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { placeOf } from "../places.js";
@@ -142,8 +142,10 @@ function drawOpen(eye, open, isOff, hidden) {
   eye.hidden = hidden;
   if (hidden) return;
   const { layer, head } = open;
-  update(eye, { "aria-checked": String(!isOff), title: eyeTitle(open, isOff) });
-  setText(/** @type {Element} */ (eye.firstChild), t("matrix.title", { layer, head }));
+  const name = t("matrix.title", { layer, head });
+  update(eye, { "aria-checked": String(!isOff), "aria-label": name, title: eyeTitle(open, isOff) });
+  // Where the squares need the room, the number alone: the sentence names the head.
+  setText(/** @type {Element} */ (eye.firstChild), inOneColumn() ? `${layer}·${head}` : name);
 }
 
 /** What the eye does. @param {{layer: number, head: number}} at @param {boolean} isOff */
