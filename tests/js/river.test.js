@@ -20,7 +20,7 @@ import { riverLayout } from "../../static/river/layout/layout.js";
 import { ghostsOf, lineAt, markChanged, markShown } from "../../static/river/layout/lines.js";
 import { readsLayers } from "../../static/river/panel.js";
 import { changeTone } from "../../static/river/style.js";
-import { barsOf, wroteOf, wroteText } from "../../static/river/words/names.js";
+import { barsOf, hiddenWords, wroteOf, wroteText } from "../../static/river/words/names.js";
 import { testWith } from "./words.js";
 
 Object.assign(globalThis, { document: { documentElement: { lang: "en", dataset: {} } } });
@@ -843,3 +843,27 @@ test("the word beside the numbers of the heads begins within the picture", () =>
     assert.ok(word.end < numbers.end - widthOf(numbers.text), "and stands before them");
   }
 });
+
+testWith(JSON.parse(readFileSync(new URL("../../static/i18n/en.json", import.meta.url), "utf8")))(
+  "hidden connections are counted where they are hidden; in all layers a connection is one",
+  () => {
+    const hidden = (/** @type {number} */ layer, /** @type {number} */ key, /** @type {number} */ head) => ({
+      ...{ attention: "self", layer, query: 3, key, keys: "source" },
+      ...(head >= 0 ? { head } : {}),
+    });
+    const said = (/** @type {object[]} */ ...knockouts) => {
+      const rolled = [{ river: { layers: 3 }, flows: [{ flow: { attention: "self" } }] }];
+      return hiddenWords(/** @type {any} */ ({ knockouts, rolled }));
+    };
+    assert.equal(said(hidden(2, 0, 5)), "1 connection hidden in head 2·5");
+    assert.equal(said(hidden(2, 0, 5), hidden(2, 1, 5)), "2 connections hidden in head 2·5");
+    const everywhere = [0, 1, 2].map((layer) => hidden(layer, 1, -1));
+    assert.equal(said(...everywhere), "1 connection hidden in all layers");
+    assert.equal(
+      said(hidden(2, 0, 5), hidden(2, 1, 5), hidden(1, 0, -1), ...everywhere.slice(1)),
+      "4 connections hidden (2 in head 2·5, 1 in layer 1, 1 in 2 layers)",
+    );
+    const apart = [0, 1, 2, 3].map((head) => hidden(0, 0, head));
+    assert.equal(said(...apart), "4 connections hidden in 4 places");
+  },
+);
