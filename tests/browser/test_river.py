@@ -110,7 +110,7 @@ def test_the_sentence_of_a_place_is_about_that_place(page: "Page") -> None:
     show(page, f"view=prediction&layer={layer}&text={TEXT}")
     expect(said).to_contain_text("Second: ")
     labels = [page.get_by_test_id("likely").nth(n).get_attribute("aria-label") or "" for n in (0, 1)]
-    answers = [label.removeprefix("Take ").split(":")[0] for label in labels]
+    answers = [re.split(r": | \(", label.removeprefix("Take "))[0] for label in labels]
     assert said.locator(".said").all_inner_texts()[:2] == answers
     row = page.get_by_test_id("logit-sum").get_by_role("button", name=f"layer {layer} FFN")
     value = row.locator("b").inner_text()
