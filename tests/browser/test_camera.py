@@ -118,6 +118,20 @@ def test_from_the_start_page_the_rows_begin_where_they_were(open_page: "Callable
     page.evaluate("() => { Element.prototype.animate = animateOfOwn; }")
 
 
+def test_back_from_a_sheet_the_start_page_fills_its_window(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 1280, "height": 720}, reduced_motion="no-preference")
+    page.goto("/?view=model&drawer=generation&text=Tom lost his red car. Tom was sad. Mom found the red")
+    page.wait_for_selector('body[data-state="ready"]')
+    expect(page.get_by_test_id("close-drawer")).to_be_visible()
+    page.evaluate(STILL)  # until it is drawn anew the picture is held where it was
+    page.locator(".brand").click()
+    page.wait_for_function("() => slid.some(({ effect }) => /scaleY/.test(effect.getKeyframes()[0].transform))")
+    ends = page.get_by_test_id("start").evaluate("(cards) => cards.getBoundingClientRect().bottom")
+    assert ends == pytest.approx(720, abs=2)
+    expect(page.locator(".start-key")).to_be_visible()
+    page.evaluate("() => { Element.prototype.animate = animateOfOwn; slid.forEach((one) => one.finish()); }")
+
+
 def test_one_transition_in_a_document_of_two_pages(open_page: "Callable[..., Page]") -> None:
     page = opened(open_page, reduced_motion="no-preference")
     page.evaluate(MOUNT_ANOTHER, "A dog ran away.")

@@ -119,7 +119,8 @@ export function frameOf(canvas, shown, width, { unfolded }) {
     right,
     open,
   };
-  const top = canvas.getBoundingClientRect().top + scrollY;
+  // Of its place, which stands still while the camera holds the canvas where it was (shell/camera.js).
+  const top = (canvas.parentElement ?? canvas).getBoundingClientRect().top + scrollY;
   if (start && !phone && !bare) return { ...base, heads: [], ...startRows(canvas, innerHeight - top) };
   const sheet = shown.low ? lowSheet(canvas) : null;
   if (sheet) return { ...base, ...rowsAbove(sheet.getBoundingClientRect().top - top, facts.rolled.length, base) };
