@@ -484,19 +484,22 @@ test("an old number stands below the new one and is smaller, in a high cell and 
   useTheme();
   const struck = [{ row: 1, col: 1, text: ".40", ink: "#000000", below: true }];
   const matrix = matrixOf(3, 3, { struck });
-  const placed = (w, h) => {
-    const size = { ...sizeOf(matrix), box: { x: 0, y: 0, w: 3 * w, h: 3 * h }, cell: { w, h } };
+  const placed = (w, h, type = 1, least = 6.5) => {
+    const size = { ...sizeOf(matrix), box: { x: 0, y: 0, w: 3 * w, h: 3 * h }, cell: { w, h }, type, least };
     const now = numbersOf(matrix, size).numbers.find(({ row, col }) => row === 1 && col === 1);
     const [before] = markShapes(matrix, size).filter(({ attrs }) => attrs.class === "struck");
     const { x, y, "font-size": font } = before?.attrs ?? {};
     return { now, before: before && { x: Number(x), y: Number(y) - 0.36 * Number(font), font: Number(font) } };
   };
-  for (const [w, h] of [
-    [40, 34],
-    [49, 22],
+  for (const [w, h, type, least] of [
+    [40, 34, 1, 9],
+    [49, 22, 1, 9],
+    [66, 28, 1.34, 13], // in a lesson
+    [90, 62, 2.1, 24], // on a projector
+    [90, 44, 2.1, 24],
   ]) {
-    const { now, before } = placed(w, h);
-    assert.ok(now?.size && before && before.font >= 9 && before.font < now.size, "as small as can be read");
+    const { now, before } = placed(w, h, type, least);
+    assert.ok(now?.size && before && before.font >= least && before.font < now.size, "as small as can be read");
     assert.equal(before.x, now.x);
     const digits = 0.73; // of the size of the letters
     assert.ok(now.y + (digits / 2) * now.size < before.y - (digits / 2) * before.font, "one above the other");

@@ -534,6 +534,13 @@ test("of heads too small to read, the three most decisive are drawn, and how man
   );
   assert.equal(more[0].n, 5);
   assert.ok(squares[0].width >= 56);
+  const named = squaresOf({ ...AREA, width: 78 }, { ...HEADS, count: 12, bars: true, number: 37, line: 14 }).squares;
+  assert.ok(
+    named.every(({ width, numbered, over }) => numbered && over === 14 && width >= 56),
+    "their numbers stand over them and cost no width",
+  );
+  const [first, second] = named;
+  assert.ok(first.y - first.over >= AREA.y && second.y - second.over > first.y + first.height);
 });
 
 test("the heads of an open layer stand in one row where that makes them larger, and take no more height than they need", () => {

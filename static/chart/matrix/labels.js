@@ -32,10 +32,11 @@ const [HIGH_CELL, LOW_CELL] = [29, 20.5];
 /**
  * How far above and below the middle of a cell its number and what stood there before are, and their sizes; null: there is no room.
  * The new one is the larger.
- * @param {{h: number}} cell @param {number} type
+ * @param {{h: number}} cell @param {number} type @param {number} [least]  in a lesson and on a projector, of the letters
  */
-export function placesOfTwo({ h }, type) {
-  const as = (/** @type {number[]} */ [y, size]) => ({ y: y * type, size: size * type });
+export function placesOfTwo({ h }, type, least = SMALLEST) {
+  const floor = least > READABLE ? least : 0;
+  const as = (/** @type {number[]} */ [y, size]) => ({ y: y * type, size: Math.max(floor, size * type) });
   if (h >= HIGH_CELL * type) return { now: as([-6, 12.5]), before: as([8, 10]) };
   return h < LOW_CELL * type ? null : { now: as([-4.5, 11.5]), before: as([5.5, 9]) };
 }
@@ -53,7 +54,7 @@ export function numbersOf(matrix, size) {
   const many = view.rows > TALKATIVE || view.cols > TALKATIVE;
   if (!(matrix.numbers ?? matrix.square) || (many && !map && least < READABLE)) return { size: 0, numbers: [] };
   const indexOf = (/** @type {Cell} */ { row, col }) => row * matrix.shape[1] + col;
-  const two = placesOfTwo(cell, type);
+  const two = placesOfTwo(cell, type, least);
   const moved = new Set(two ? (matrix.struck ?? []).filter(({ below }) => below).map(indexOf) : []);
   const numbers = cellsIn(view)
     .map((one) => ({ ...one, at: indexOf(one) }))

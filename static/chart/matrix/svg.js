@@ -45,9 +45,9 @@ const [STRUCK, STRUCK_SIZE, LONGER] = [{ w: 26, h: 15 }, 11.5, 2];
 
 /** What stood in a cell before: struck out, in the hatching or below the number. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 function struckShapes({ struck = [] }, size) {
-  const { cell, view, type } = size;
+  const { cell, view, type, least } = size;
   if (cell.w < STRUCK.w || cell.h < STRUCK.h) return [];
-  const two = placesOfTwo(cell, type);
+  const two = placesOfTwo(cell, type, least);
   const seen = struck.filter((one) => isInView(one, view) && (!one.below || two));
   return seen.flatMap(({ row, col, text, ink, below }) => {
     const middle = middleOf({ row, col }, size);

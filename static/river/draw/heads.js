@@ -88,18 +88,18 @@ const LEAST_SHARE = 0.02;
 function drawEffect(pen, square, { effectOf, colours, type }) {
   const effect = effectOf(square);
   if (!effect || effect.share < LEAST_SHARE) return;
-  const { x, y, width, height, caption, numbered } = square;
+  const { x, y, width, height, caption, numbered, over } = square;
   pen.fillStyle = effect.delta < 0 ? colours.minus : colours.accent;
   if (caption) return pen.fillRect(x, y + height + 2, width * effect.share, 3);
-  const long = (height - (numbered ? NUMBER * type : 0)) * effect.share;
+  const long = (height - (numbered && !over ? NUMBER * type : 0)) * effect.share;
   pen.fillRect(x + width + APART, y + height - long, BAR, long);
 }
 
-/** To the right of its picture. @param {Pen} pen @param {Square} square @param {PictureStyle} style */
+/** To the right of its picture, or over it. @param {Pen} pen @param {Square} square @param {PictureStyle} style */
 function drawNumber(pen, square, style) {
-  const { layer, head, x, y, width } = square;
+  const { layer, head, x, y, width, over } = square;
   write(pen, style, { size: 11, colour: style.isHead(square) ? style.colours.accent : style.colours.dim });
-  pen.fillText(`${layer}·${head}`, x + width + 4, y + 9 * style.type);
+  pen.fillText(`${layer}·${head}`, over ? x : x + width + 4, y + (over ? -4 : 9) * style.type);
 }
 
 /** In less width there is a head's name only. */

@@ -184,9 +184,9 @@ export function bandsOf(rolled, row, frame, above) {
     const last = rows[rows.length - 1];
     const fits = pitch + 0.01 >= labelPitch;
     const apart = fits ? pitch - 0.01 : count > ALL_LABELS ? Math.max(labelPitch, LABELLED_PITCH * type) : labelPitch;
-    // To the left of the rows that are read first, there is only the edge.
-    const two =
-      !fits && !strip && !folded && !away && rows.length <= ALL_ROWS && (only !== null || i === inOrder(rolled)[0]);
+    // To the left of the rows that are read first, there is only the edge. In a text whose rows are shared, names thin out.
+    const each = !fits && peaks[i].length <= ALL_ROWS;
+    const two = each && !strip && !folded && !away && (only !== null || i === inOrder(rolled)[0]);
     const one = () =>
       strip || folded
         ? rowsNamed(rows, namedIn(frame, side, chosen), labelPitch)

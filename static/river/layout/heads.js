@@ -89,8 +89,8 @@ const aroundByte = (byte) => ({ low: Math.max(0, byte - 0.5) / 255, high: Math.m
 
 /**
  * @typedef {{attention: string, layer: number, head: number}} Head
- * @typedef {Head & {stack: string, x: number, y: number, width: number, height: number, caption: number, room: number, side: number, numbered: boolean}} Square
- *   `caption`, `room`: the height and width of what stands below it; `side`: the width of what stands to its right, where its bar is; `numbered`: and its number
+ * @typedef {Head & {stack: string, x: number, y: number, width: number, height: number, caption: number, room: number, side: number, over: number, numbered: boolean}} Square
+ *   `caption`, `room`: the height and width of what stands below it; `side`: the width of what stands to its right, where its bar is; `numbered`: and its number, unless that stands over it, as high as `over`
  * @typedef {{x: number, y: number, n: number, layer: number}} More  how many heads of a layer have no square
  * @typedef {{x: number, y: number, width: number, height: number}} Area
  */
@@ -103,6 +103,8 @@ const [COMFORTABLE, FLATTEST] = [56, 0.6];
 const [GAP, GAP_BESIDE] = [8, 6];
 /** To the right of a square: its bar; with its number, the pixels of each digit and of what is around them. */
 const [BAR_SIDE, DIGIT, BETWEEN_DIGITS] = [8, 7, 9];
+/** The height of a number over its square. */
+const LINE = 14;
 /** A square may be smaller by this factor for its number, unless that makes it too narrow. */
 const FOR_NUMBER = 0.85;
 /** A square wider than this shows no more; of an open layer, there is more room. */
@@ -117,18 +119,19 @@ const OBLONG = 2;
 /** Height over width of a head's picture. @param {number} nQuery @param {number} nKey */
 const ratioOf = (nQuery, nKey) => Math.min(OBLONG, Math.max(1 / OBLONG, nQuery / nKey));
 
-/** @typedef {{count: number, ratio: number, caption: number, side: number}} Of  what has a square, and what stands below each and to its right */
+/** @typedef {{count: number, ratio: number, caption: number, side: number, over?: number}} Of  what has a square, and what stands below each, to its right and over it */
 
 /**
  * The squares of heads, as large as they fit into an area, each with its number to its right where that costs little. If they
  * would be too small to read, only the first few of `order`, and how many are left out.
- * @param {Area} area @param {{stack: string, attention: string, layer: number, count: number, ratio: number, order: number[], flat?: boolean, caption?: number, bars?: boolean, number?: number}} heads
- *   `order`: the most decisive first; `flat`: they may be flatter than they are; `caption`: the height below each; `bars`: each has its bar to its right; `number`: the width of a number, which stands over that
+ * @param {Area} area @param {{stack: string, attention: string, layer: number, count: number, ratio: number, order: number[], flat?: boolean, caption?: number, bars?: boolean, number?: number, line?: number}} heads
+ *   `order`: the most decisive first; `flat`: they may be flatter than they are; `caption`: the height below each; `bars`: each has its bar to its right; `number`: the width of a number, which stands over that; `line`: the height of one that
+ *   stands over its square, where there are a few: one does not see which they are
  * @returns {{squares: Square[], more: More[]}}
  */
 export function squaresOf(
   area,
-  { stack, attention, layer, count, ratio, order, flat = false, caption = 0, bars = false, number = 0 },
+  { stack, attention, layer, count, ratio, order, flat = false, caption = 0, bars = false, number = 0, line = 0 },
 ) {
   const few = Math.min(FEW, count);
   const less = { ...area, height: area.height - 16 };
@@ -137,13 +140,12 @@ export function squaresOf(
     const of = { count, ratio, caption, side };
     const all = flat ? flatGridOf(area, of) : gridOf(area, of);
     const whole = all.width >= READABLE || count <= FEW;
-    return { whole, ...(whole ? all : gridOf(less, { ...of, count: few })) };
+    return { whole, over: whole ? 0 : line, ...(whole ? all : gridOf(less, { ...of, count: few, over: line })) };
   };
   const plain = gridBeside(bars ? BAR_SIDE : 0);
-  const withNumbers = number ? gridBeside(number) : null;
-  const enough = plain.whole ? FOR_NUMBER * plain.width : READABLE; // of a few, one does not see which they are
-  const numbered = withNumbers !== null && withNumbers.whole === plain.whole && withNumbers.width >= enough;
-  const grid = withNumbers && numbered ? withNumbers : plain;
+  const withNumbers = number && !plain.over ? gridBeside(number) : null;
+  const aside = withNumbers?.whole === plain.whole && withNumbers.width >= FOR_NUMBER * plain.width;
+  const grid = withNumbers && aside ? withNumbers : plain;
   const shown = (grid.whole ? order.slice() : order.slice(0, few)).sort((a, b) => a - b);
   const squares = shown.map((head, i) => ({
     stack,
@@ -155,9 +157,10 @@ export function squaresOf(
     caption,
     room: grid.room,
     side: grid.side,
-    numbered,
+    over: grid.over,
+    numbered: aside || grid.over > 0,
     x: area.x + grid.left + (i % grid.cols) * grid.across,
-    y: area.y + Math.floor(i / grid.cols) * (grid.height + caption + gapOf(grid)),
+    y: area.y + grid.over + Math.floor(i / grid.cols) * (grid.height + caption + grid.over + gapOf(grid)),
   }));
   const bottom = Math.max(...squares.map(bottomOf));
   const n = count - shown.length;
@@ -179,10 +182,10 @@ const FULL = 1.15;
  * @param {Area} area @param {Of} of
  */
 function gridOf(area, of) {
-  const { count, caption } = of;
+  const { count, caption, over = 0 } = of;
   const { cols } = largest({ ...area, height: MOST }, { ...of, ratio: 1 });
   const grid = gridWith(cols, area, of, READABLE);
-  const all = Math.ceil(count / cols) * (grid.height + caption + gapOf(of)) - gapOf(of);
+  const all = Math.ceil(count / cols) * (grid.height + caption + over + gapOf(of)) - gapOf(of);
   const other = largest(area, of);
   if (caption && other.width > 1.2 * grid.width) return other;
   if (grid.width >= READABLE && all <= area.height) return grid;
@@ -197,11 +200,11 @@ function largest(area, of) {
 
 /** Squares with something to their right fill their column from its left edge; others stand in its middle. @param {number} cols @param {Area} area @param {Of} of @param {number} [least]  they are as wide where the area is too low */
 function gridWith(cols, { width, height }, of, least = 4) {
-  const { count, ratio, caption, side } = of;
+  const { count, ratio, caption, side, over = 0 } = of;
   const gap = gapOf(of);
   const rows = Math.ceil(count / cols);
   const across = (width - (cols - 1) * gap) / cols - side;
-  const down = Math.max(least, ((height - (rows - 1) * gap) / rows - caption) / ratio);
+  const down = Math.max(least, ((height - (rows - 1) * gap) / rows - caption - over) / ratio);
   const wide = Math.max(4, Math.floor(Math.min(caption ? LARGEST_OPEN : LARGEST, across, down)));
   const room = Math.max(wide, Math.min(Math.floor(across), caption * WIDE));
   const fits = room < caption * LEAST_WIDE ? 0.1 : 1; // what stands below a square wants its room
@@ -225,7 +228,11 @@ function flatGridOf(area, of) {
 /** The square at a point. @param {Square[]} squares @param {number} x @param {number} y */
 export const squareAt = (squares, x, y) =>
   squares.find(
-    (one) => x >= one.x && x <= one.x + one.width + (one.numbered ? one.side : 0) && y >= one.y && y <= bottomOf(one),
+    (one) =>
+      x >= one.x &&
+      x <= one.x + one.width + (one.numbered && !one.over ? one.side : 0) &&
+      y >= one.y - one.over &&
+      y <= bottomOf(one),
   ) ?? null;
 
 /** The space below the last head. */
@@ -289,8 +296,9 @@ export function allSquaresOf(bands, frame, top) {
       const digits = String(band.columns.length - 1).length + String(head.count - 1).length;
       // Of two stacks, rows of squares have their numbers at the edge: there is less room.
       const number = bands.length > 1 ? 0 : Math.round((DIGIT * digits + BETWEEN_DIGITS) * type);
+      const line = number && Math.round(LINE * type);
       return band.columns.map((column, layer) =>
-        squaresOf(areaIn(column, y, height), { ...head, layer, order: order(layer), bars: true, number }),
+        squaresOf(areaIn(column, y, height), { ...head, layer, order: order(layer), bars: true, number, line }),
       );
     };
     const fitting = within(height);
