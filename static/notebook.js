@@ -81,6 +81,8 @@ function createReading(given, onChange) {
     here: () => here,
     tree: () => tree,
     path: () => textAt(tree, here),
+    /** A reader stands at the last token of the text. @param {{ids: number[]}} path */
+    chosen: ({ ids }) => ids.length - 1,
     /** How a token is written; one that the file does not name is its id. @param {number} id */
     word: (id) => ({ id, ...(tree.words[id] ?? { text: `#${id}`, bytes: "", partial: false, special: false }) }),
     /** @param {number} at */
