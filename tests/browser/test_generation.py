@@ -803,6 +803,7 @@ def test_the_sentence_offers_to_compare_with_the_text_that_was_left(page: "Page"
     expect(says).not_to_contain_text("is kept")
     page.get_by_test_id("compare-texts").click()
     expect(page.get_by_test_id("pair-kl")).to_be_visible()
+    expect(page.get_by_test_id("compare-texts")).to_have_count(0)  # they stand below
     for i in (2, 1):
         page.get_by_test_id("gen-back").click()
         expect(tokens).to_have_count(n + i)
@@ -851,6 +852,14 @@ def test_two_texts_are_compared_with_the_models_own_numbers(
     most = max(run[names[1]][HEAD, -1].max() for run in runs)
     assert max(float(looks.get_attribute(f"data-{one}") or 0) for one in "ab") == pytest.approx(float(most), abs=1e-5)
     written = written_as_long(page, second, n + 3)
+    ends(page).filter(has_text="A").click()  # goes there; both stay compared, with their letters
+    expect(page.get_by_test_id("tree")).to_have_attribute("data-ids", ".".join(map(str, longer)))
+    expect(page.get_by_test_id("pair-kl")).to_be_visible()
+    expect(ends(page)).to_have_text(["A", "B"])
+    ends(page).filter(has_text="B").click()
+    settled(page, n + 3)
+    for length in (n + 2, n + 1):
+        press(page, "back", length)
     page.get_by_test_id("pair-clear").click()
     expect(page.get_by_test_id("next-where")).to_be_visible()
     ends(page).first.click()

@@ -299,15 +299,17 @@ export function writtenOf({ trace: { written }, actions }, row) {
   const { session, player } = writerOf(actions);
   const ids = written.tokens.slice(written.real.start, written.real.end).map(({ id }) => id);
   const step = session.step(ids) ?? session.taken(ids) ?? null;
-  const fork = actions.get().lesson === null ? session.fork() : null;
-  const [forked, kept] = [fork !== null, fork?.at === session.here()];
+  const { lesson, drawer, tree } = actions.get();
+  const fork = lesson === null ? session.fork() : null;
+  const kept = fork?.at === session.here();
   if (!step && !kept) return null;
+  const compares = drawer === "generation" && tree.pair.length === 2; // they stand below already
   return {
     step,
     newest: session.isNewest(),
-    kept,
-    forked,
-    other: actions.get().lesson === null ? session.other() : null,
+    kept: kept && !compares,
+    forked: fork !== null && !compares,
+    other: lesson === null ? session.other() : null,
     playing: player.doing === "play",
     blocked: session.blocked() !== null,
   };

@@ -143,7 +143,7 @@ export function createTree(session, player, actions) {
     update(scroll, { dataset: { rows: 1 + Math.max(...all.map(({ row }) => row)) } });
     update(edges, { viewBox: `0 0 ${width} ${height}`, width, height });
     replace(edges, edgesOf(picture));
-    const [buttons, more] = [all.map((one) => itemOf(picture, one, go)), all.flatMap((one) => marksOf(picture, one))];
+    const [buttons, more] = [all.map((one) => itemOf(picture, one, go)), all.flatMap((one) => marksOf(picture, one, go))];
     keepingFocus(scroll, () => {
       replace(items, buttons);
       replace(marks, more);
@@ -272,15 +272,15 @@ function aboutOf({ session, tree }, { at }) {
 
 /**
  * What can be pressed at the end of a branch and where the page is: a choice of two, and what is folded. At the end of a
- * branch that goes on beyond the pane it stays in sight. @param {Picture} picture @param {Placed} one
+ * branch that goes on beyond the pane it stays in sight. @param {Picture} picture @param {Placed} one @param {(at: number) => void} go
  */
-function marksOf(picture, one) {
+function marksOf(picture, one, go) {
   const { session, tree, all, ends, zoom, row } = picture;
   const { name } = nodeAt(tree, one.at);
   const [x, top] = [ends[one.column], `${(one.row * row + SIZE.line) * zoom}px`];
   const isChosen = tree.pair.includes(one.at);
   const offers = isChosen || (one.ends && offersPair(all, pairOf(tree, one.at)));
-  const pick = one.up >= 0 && offers ? pickMark(picture, one) : null;
+  const pick = one.up >= 0 && offers ? pickMark(picture, one, go) : null;
   const inside = !one.ends && pick;
   if (inside) update(inside, { style: { left: `${x - 13 * zoom}px`, top } });
   const about = t("tree.unfold", { n: one.hidden });
@@ -296,22 +296,24 @@ function marksOf(picture, one) {
   return [inside, after.length > 0 && h("div", { style: { top } }, space, h("span", null, after))].filter(Boolean);
 }
 
-/** Chooses a text to be compared, the first as A and the second as B. @param {Picture} picture @param {Placed} one */
-function pickMark({ session, tree }, { at }) {
+/** Chooses a text to be compared, the first as A and the second as B; once both are compared, goes to it. @param {Picture} picture @param {Placed} one @param {(at: number) => void} go */
+function pickMark({ session, tree }, { at }, go) {
   const pair = pairOf(tree, at);
   const chosen = pair.indexOf(at);
-  const second = chosen < 0 && pair.length === 1;
-  const about = t(chosen >= 0 ? "tree.unpick" : second ? "tree.pick_second" : "tree.pick_about");
+  const [isOne, second] = [chosen >= 0, chosen < 0 && pair.length === 1];
+  const leads = isOne && pair.length === 2;
+  const name = ["A", "B"][chosen] ?? (second ? "B" : "+");
+  const about = t(leads ? "tree.go_to" : isOne ? "tree.unpick" : second ? "tree.pick_second" : "tree.pick_about", { name });
   const attrs = {
     class: `pick ${["a", "b"][chosen] ?? (second ? "other" : "")}`,
     type: "button",
     title: about,
     "aria-label": about,
-    "aria-pressed": chosen >= 0,
+    "aria-pressed": leads ? null : isOne,
   };
   const data = { focus: `pick ${at}`, testid: "tree-end", at };
-  const face = ["A", "B"][chosen] ?? (second ? "B" : "+");
-  return h("button", { ...attrs, dataset: data, on: { click: () => session.pick(at) } }, face);
+  const click = () => (leads ? go(at) : session.pick(at));
+  return h("button", { ...attrs, dataset: data, on: { click } }, name);
 }
 
 /** Scrolls inside the picture only. @param {HTMLElement} scroll @param {HTMLElement} item @param {number} after  room to see what follows */
