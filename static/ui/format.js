@@ -68,8 +68,13 @@ export function percent(share, digits = 1) {
 }
 
 /** Whole percents, where they say enough. @param {number} share */
-export const briefPercent = (share) =>
-  percent(share, (share > 0 && share < 0.095) || (share > 0.995 && share < 1) ? 1 : 0);
+export const briefPercent = (share) => percent(share, briefDigits(share));
+
+/** @param {number} share */
+const briefDigits = (share) => ((share > 0 && share < 0.095) || (share > 0.995 && share < 1) ? 1 : 0);
+
+/** The number that `briefPercent` shows. @param {number} share */
+export const shownPercent = (share) => Number((100 * share).toFixed(briefDigits(share)));
 
 /** 4076 → "4,076". @param {number} value @returns {string} */
 export function integer(value) {

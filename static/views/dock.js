@@ -122,12 +122,12 @@ const drawerSign = (id) =>
 /** A button that says how the next token is chosen; behind it greedy or drawn, a field for what is typed in its place, and the settings of drawing. @param {Actions} actions @param {HTMLElement} typed */
 function createSettings(actions, typed) {
   const [sampling, reach] = [createSampling(actions), createReach(actions)];
-  const word = h("span", { class: "word" });
+  const name = h("span");
+  const word = h("span", { class: "word" }, name, h("span", { class: "caret", "aria-hidden": true }, " ▾"));
   const button = h(
     "button",
     { class: "btn", type: "button", dataset: { testid: "sampling" } },
     word,
-    h("span", { class: "caret", "aria-hidden": true }, " ▾"),
     h("span", { class: "sign-text" }, settingsSign()),
   );
   keepWidth(word, `${t("dock.is_greedy")}\n${t("dock.sampling")}`);
@@ -145,7 +145,7 @@ function createSettings(actions, typed) {
     /** @param {State} state */
     draw(state) {
       if (state.temperature > 0) warm = state.temperature;
-      setText(word, t(state.temperature === 0 ? "dock.is_greedy" : "dock.sampling"));
+      setText(name, t(state.temperature === 0 ? "dock.is_greedy" : "dock.sampling"));
       how.show(state.temperature === 0 ? "greedy" : "drawn", (name) =>
         actions.set({ temperature: name === "greedy" ? 0 : warm }),
       );

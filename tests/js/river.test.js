@@ -379,15 +379,21 @@ const FALLS = { "river.points": "{points} points", "river.others": "others" };
 testWith(FALLS)("where the difference is shown, an answer has its change in percentage points, if it is known", () => {
   const answer = (/** @type {number} */ id, /** @type {number} */ p) => ({ id, p, token: null, name: `a${id}` });
   const facts = { answers: [answer(1, 0.62), answer(2, 0.3), answer(3, 0.08)], fall: null };
-  const answersBefore = [answer(1, 0.98), answer(2, 0.012)];
+  const answersBefore = [answer(1, 0.976), answer(2, 0.012)];
   const bars = barsOf({ ...facts, answersBefore, difference: true }, 3);
   assert.deepEqual(
     bars.map(({ change, signed }) => [change, signed]),
     [
-      ["−36 points", true],
+      ["−36 points", true], // 98 → 62 %, though it is 35.6 before rounding
       ["+29 points", true],
-      [null, false],
+      ["≈\u00a0+7.4 points", true], // not listed before: less than the last one that is
     ],
+  );
+  const few = barsOf({ ...facts, answersBefore: [answer(1, 0.976), answer(9, 2e-4)], difference: true }, 2);
+  assert.deepEqual(
+    few.map(({ change }) => change),
+    ["−36 points", "+30 points"],
+    "a bound that changes no digit is none",
   );
   assert.equal(barsOf({ ...facts, answersBefore }, 3)[0].change, "98 → 62\u202f%");
   const fall = { answer: answer(7, 0.9), before: 0.9, after: 0.02 };

@@ -4,7 +4,7 @@ import { showsMeans } from "../../model/description.js";
 import { namesIn, nameText, partText } from "../../model/labels.js";
 import { COMES, standsForWritten } from "../../model/written.js";
 import { h } from "../../ui/dom.js";
-import { briefPercent, number, signed } from "../../ui/format.js";
+import { briefPercent, number, shownPercent, signed } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { className } from "../../ui/token_text.js";
 
@@ -118,14 +118,19 @@ export function barsOf({ answers, answersBefore, fall, difference = false }, mos
   // Where there is one bar, and that of all others, both are for the two answers that changed places.
   if (lost) first[Math.max(1, most - 1)] = { ...fall.answer, p: /** @type {number} */ (fall.after) };
   const before = new Map(answersBefore.map(({ id, p }) => [id, p]));
+  const least = answersBefore.at(-1)?.p ?? null; // what is not listed had less
   const bars = first.map((answer) => {
-    const was = before.get(answer.id) ?? null;
+    const listed = before.get(answer.id) ?? null;
+    const was = listed ?? (difference && least !== null ? least / 2 : null);
     return {
       id: answer.id,
       name: answerName(answer),
       p: answer.p,
       text: briefPercent(answer.p),
-      change: difference && was !== null ? pointsText(answer.p - was) : changeText(was, answer.p),
+      change:
+        difference && was !== null
+          ? (listed === null ? bound(least, answer.p) : "") + pointsText(was, answer.p)
+          : changeText(was, answer.p),
       before: was,
       signed: difference && was !== null,
     };
@@ -135,13 +140,17 @@ export function barsOf({ answers, answersBefore, fall, difference = false }, mos
   const others = { name: t("river.others"), p: rest, text: briefPercent(rest), before: null, rest: true };
   if (!difference || bars.some(({ before }) => before === null)) return [...bars, others];
   const gone = Math.max(0, 1 - bars.reduce((sum, { before }) => sum + (before ?? 0), 0));
-  return [...bars, { ...others, before: gone, change: pointsText(rest - gone), signed: true }];
+  return [...bars, { ...others, before: gone, change: pointsText(gone, rest), signed: true }];
 }
 
-/** A change of a probability, in percentage points: "−36 points". @param {number} by */
-function pointsText(by) {
-  const points = 100 * by;
-  const digits = Math.abs(points) < 9.95 ? 1 : 0;
+/** "≈" before a change from what was not listed: less than `least`, which may round in two ways. @param {number|null} least @param {number} p */
+const bound = (least, p) => (pointsText(0, p) === pointsText(least ?? 0, p) ? "" : "≈\u00a0");
+
+/** A change of a probability, in percentage points: "−36 points". A large one fits the rounded numbers shown beside it. @param {number} was @param {number} now */
+function pointsText(was, now) {
+  const exact = 100 * (now - was);
+  const digits = Math.abs(exact) < 9.95 ? 1 : 0;
+  const points = digits ? exact : shownPercent(now) - shownPercent(was);
   const text = signed(points, digits);
   return t("river.points", { points: Number(points.toFixed(digits)) === 0 ? "0" : text });
 }

@@ -93,7 +93,7 @@ function layerOf({ layer, ...carried }, attention) {
   return h(
     "figure",
     { class: "cache-layer", dataset: { layer } },
-    h("figcaption", null, t("place.layer", { n: layer })),
+    h("figcaption", null, t("heads.layer", { n: layer })),
     picture("mean", carried.mean, largest, { layer, attention }),
     picture("change", carried.change, largest, { layer, attention }),
     picture("log_sum", carried.logSum, null, { layer, attention }),
