@@ -73,12 +73,12 @@ export function labelName(label) {
 const QUOTES = /["'`“”‘’„«»「」『』]/;
 
 /**
- * The quotes around a label, Japanese around Japanese; around a quotation mark with thin spaces: three marks in a row could not be read.
+ * The quotes around a label, Japanese around Japanese; around a quotation mark brackets: three marks in a row could not be read.
  * @param {string} label @returns {[open: string, close: string]}
  */
 function quotesOf(label) {
   if (/[“「].+[”」]/.test(label)) return ["", ""]; // it is in quotes
-  if (QUOTES.test(label)) return ["“\u2009", "\u2009”"];
+  if (QUOTES.test(label) && !/[\p{L}\p{N}]/u.test(label)) return ["[", "]"];
   return /[\u3000-\u309f\uff00-\uffef]/.test(label) ? ["「", "」"] : ["“", "”"];
 }
 

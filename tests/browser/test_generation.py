@@ -477,7 +477,7 @@ def test_the_line_over_the_text_and_what_a_token_could_have_been(
         expect(card).to_contain_text(f"entropy {rows[index - 1].entropy_bits:.1f} bits")
     expect(told).to_have_count(len(prompt))
     likely = [one for one in rows[at - 1].before.argsort(descending=True)[:5].tolist() if one != ids[at]]
-    shown = [one.strip("“”\u2009") for one in card.locator(".text").all_inner_texts()]
+    shown = [one.strip("“”[]") for one in card.locator(".text").all_inner_texts()]
     assert shown == [checkpoint.tokenizer.decode([one]).strip() for one in likely], "only the other ones"
     page.mouse.down()  # dragged over the text, the pointer chooses row after row
     page.get_by_test_id("token").nth(at + 2).hover()

@@ -30,11 +30,11 @@ test("punctuation has a quoted name, and nothing else has", () => {
   const markName = (/** @type {ReturnType<typeof token>} */ one) => quotesAround(one)?.join(one.text.trim()) ?? null;
   assert.deepEqual(
     [".", " .", "、", ' "', "?!"].map((text) => markName(token(text))),
-    ["“.”", "“.”", "「、」", '“\u2009"\u2009”', "“?!”"],
+    ["“.”", "“.”", "「、」", '["]', "“?!”"],
   );
   assert.deepEqual(
     [" .", "、", '"', " red"].map((text) => quotesAround(token(text))),
-    [["“", "”"], ["「", "」"], ["“\u2009", "\u2009”"], null],
+    [["“", "”"], ["「", "」"], ["[", "]"], null],
     "a line that draws the mark itself has them around it",
   );
   const others = [token("a"), token(" it's"), token("+"), token(" "), token("\n")];
@@ -92,6 +92,8 @@ testWith({
   "token_kind.bytes": "bytes",
   "token_kind.newline": "new line",
   "token_kind.quote": "quote",
+  "token_kind.opening": "opening",
+  "token_kind.closing": "closing",
   "token_kind.stop": "stop",
   "token_kind.comma": "comma",
   "token_kind.apostrophe": "apostrophe",
@@ -104,7 +106,11 @@ testWith({
   assert.equal(after(" car", token(" and")), null);
   assert.equal(after(".", token("She")), null, "a word begins after punctuation");
   assert.equal(after("車", token("を")), null, "without spaces nothing tells where a word begins");
-  assert.equal(after(" said", token(' "')), "quote");
+  assert.deepEqual(
+    [' "', " “", "”", "「"].map((one) => after(" said", token(one))),
+    ["quote", "opening", "closing", "opening"],
+    "they look alike",
+  );
   assert.equal(after(" said", token("’")), "apostrophe");
   assert.deepEqual(
     [".", " ,", "、"].map((one) => after(" said", token(one))),
@@ -144,7 +150,7 @@ test("in a sentence a token is called as it is read: without the marks of spaces
   );
   assert.deepEqual(
     ['"', ' "', "”", ",”", "「"].map((text) => tokenName(token(text))),
-    ['"', '"', "”", ",”", "「"].map((mark) => `“\u2009${mark}\u2009”`),
+    ['"', '"', "”", ",”", "「"].map((mark) => `[${mark}]`),
   );
   assert.equal(tokenName({ text: "<|pad|>", bytes: "", partial: false, special: true }), "PAD");
 });
