@@ -405,6 +405,8 @@ def test_a_researcher_walks_from_the_question_to_a_saved_figure(
     expect(rows).to_have_count(5)
     expect(page.get_by_test_id("rank-progress")).to_be_hidden()
     layer, head = (int(rows.first.get_attribute(f"data-{name}") or 0) for name in ("layer", "head"))
+    _, said = figure_of(page, page.locator("[data-matrix=rank-delta]"), tmp_path)
+    assert "in percentage points" in said, said  # as its cells and its colours are
     rows.first.click()
     expect(page.locator(".crumbs")).to_contain_text(f"Head {layer}·{head}")
     expect(page.locator("[data-panel=rank]")).to_be_hidden()  # it would lie over the head
@@ -431,6 +433,7 @@ def test_a_researcher_walks_from_the_question_to_a_saved_figure(
     assert isinstance(most.part, FfnPart)
     expect(paths.first).to_contain_text(f"the FFN of layer {most.part.layer}")
     expect(paths.first).to_contain_text(f"{most.moved:+.3f}")
+    assert (paths.first.locator(".track").bounding_box() or {"width": 0})["width"] >= 60, "its bar is drawn"
     drawn_words, said = figure_of(page, page.locator("[data-panel=rank] .rank-head:visible"), tmp_path)
     for words in (text, "stories-gpt", f"v of head {layer}·{head}", f"{most.moved:+.3f}"):
         assert words in drawn_words, drawn_words

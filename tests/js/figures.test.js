@@ -81,7 +81,7 @@ test("a figure says what was measured, its unit, what a sign means, and of which
   const said = figureAbout("delta", start, trace, true);
   for (const words of [
     "z is set to 0",
-    "ln p(car) without it − with it, in nats",
+    "Shown: p(car) without it − with it, in percentage points",
     "negative:",
     "p(car) = 90",
     "token 3",

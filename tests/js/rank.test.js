@@ -7,7 +7,7 @@ import { effectMaps, mostNeeded, withPlaces } from "../../static/model/ablations
 import { otherSentence } from "../../static/model/by_hand.js";
 import { t } from "../../static/ui/i18n.js";
 import { byPosition, mapOf, strongestIn } from "../../static/views/rank/direct.js";
-import { createRanking, effectWords, strongestFfn, writtenBy } from "../../static/views/rank/effects.js";
+import { createRanking, effectWords, figureAbout, measureUnit, strongestFfn } from "../../static/views/rank/effects.js";
 import { keysFound, saidOf } from "../../static/views/rank/keys.js";
 import { mostAfter, tonesOf } from "../../static/views/rank/map.js";
 import { favoured, mapOfPatches, patchKinds, preferSame, refusedWords } from "../../static/views/rank/patch.js";
@@ -54,8 +54,14 @@ test("heads that are switched off in the list stay where they stood", () => {
     { at: 3, one: "d" },
     { at: 1, one: "b" },
   ]; // prettier-ignore
-  assert.deepEqual(withPlaces(["c", "a"], off), ["c", "b", "a", "d"]);
-  assert.deepEqual(withPlaces([], off), ["b", "d"]);
+  assert.deepEqual(withPlaces(["c", "a"], off, 5), ["c", "b", "a", "d"]);
+  assert.deepEqual(withPlaces([], off, 5), ["b", "d"]);
+});
+
+test("the list of heads does not grow by those that were switched off: what went off first leaves it", () => {
+  const off = ["b", "c", "d"].map((one) => ({ at: 1, one }));
+  assert.deepEqual(withPlaces(["a", "e", "f"], off.slice(0, 1), 3), ["a", "b", "e"]);
+  assert.deepEqual(withPlaces(["a", "e", "f"], off, 3), ["a", "d", "c"]);
 });
 
 test("a map has a row for each layer, a column for each head, and the FFNs of its stack once", () => {
@@ -270,8 +276,22 @@ test("a second sentence that cannot be compared is refused in the page's languag
 });
 
 test("a change of ln p is written as the points that the answer gains or loses, unless it is rare", () => {
-  const points = writtenBy("delta", { p: 0.8 });
-  assert.deepEqual([points(Math.log(0.5)), points(Math.log(1.1)), points(0)], ["−40.0", "+8.0", "0.0"]);
-  assert.equal(writtenBy("delta", { p: 0.001 })(-0.5), "−0.50");
-  assert.equal(writtenBy("kl", { p: 0.8 })(0.25), "0.25");
+  const written = (/** @type {"delta"|"kl"} */ by, /** @type {number} */ p, /** @type {number} */ value) => {
+    const { of, write } = measureUnit(by, { p });
+    return write(of(value));
+  };
+  assert.deepEqual(
+    [Math.log(0.5), Math.log(1.1), 0].map((value) => written("delta", 0.8, value)),
+    ["−40.0", "+8.0", "0.0"],
+  );
+  assert.equal(written("delta", 0.001, -0.5), "−0.50");
+  assert.equal(written("kl", 0.8, 0.25), "0.25");
+});
+
+test("a saved ablation's caption names the unit of its cells", () => {
+  const about = (/** @type {"delta"|"kl"} */ by, /** @type {number} */ p) =>
+    figureAbout(by, { ...START, p }, /** @type {any} */ ({ written: null }), false);
+  assert.match(about("delta", 0.8), /Shown: p\(car\) without it − with it, in percentage points/);
+  assert.match(about("delta", 0.001), /Shown: ln p\(car\) without it − with it, in nats/);
+  assert.match(about("kl", 0.8), /in nats/);
 });

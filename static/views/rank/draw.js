@@ -23,9 +23,9 @@ import {
   headName,
   isOff,
   measuredAnswer,
+  measureUnit,
   rankedRow,
   strongestFfn,
-  writtenBy,
 } from "./effects.js";
 import { buildKeys, drawKeys, keysRequest } from "./keys.js";
 import { blocksOf, buildEffectMap, drawEffectMap } from "./map.js";
@@ -241,23 +241,23 @@ function drawFound(parts, trace, state, actions, measured) {
   drawNeeds(heads, { by, start, found, done, error, pad: measured === null }, trace, actions);
   drawEdited(heads.edited, trace, state);
   parts.about.hidden = !heads.edited.hidden; // they share a line
+  heads.legend.hidden = heads.maps.hidden = !found.length;
+  if (!found.length || !start) return;
+  const unit = measureUnit(by, start);
   // An FFN often does more than all heads together: the colours are for the heads.
   const values = Float32Array.from(
     found.filter(({ kind }) => kind === "head"),
-    (one) => one[by],
+    (one) => unit.of(one[by]),
   );
-  const scale = by === "kl" ? sizeScale(values) : signedScale(values, "signed", PALE);
-  heads.legend.hidden = heads.maps.hidden = !found.length;
-  if (!found.length || !start) return;
+  const scale = by === "kl" ? sizeScale(values) : signedScale(values, "signed", unit.of(PALE));
   const ffn = strongestFfn(found, by);
-  const word = writtenBy(by, start);
   const own = ffn ? ` · ${t("rank.ffn_own")}` : "";
-  const words = phrase(`rank.legend_${by}`, { answer: h("b", null, measuredAnswer(start)) });
-  replace(heads.legend, scaleLegend(scale, { number: word }), h("span", null, words, own));
+  const words = phrase(`rank.legend_${unit.name}`, { answer: h("b", null, measuredAnswer(start)) });
+  replace(heads.legend, scaleLegend(scale, { number: unit.write }), h("span", null, words, own));
   const maps = effectMaps(trace.model, found);
   const names = maps.map(({ attention }) => attention);
   const blocks = blocksOf(heads.blocks, names, buildEffectMap, (all) => replace(heads.maps, ...all));
-  const of = { by, scale, ffn: ffn?.[by] ?? 0, start, found, again: parts.again.draw };
+  const of = { by, scale, ffn: ffn ? unit.of(ffn[by]) : 0, start, found, again: parts.again.draw };
   maps.forEach((map, i) => drawEffectMap(blocks[i], map, of, trace, state, actions));
 }
 
@@ -283,7 +283,11 @@ function drawNeeds(parts, { by, start, found, done, error, pad }, trace, actions
   // What was pressed stays under the pointer: the list waits for the new numbers.
   if (!parts.off.size || (done && start)) {
     const stay = heads.filter((one) => !parts.off.has(headKey(one)));
-    parts.listed = { start, values: heads.map((one) => one[by]), heads: withPlaces(stay, parts.off.values()) };
+    parts.listed = {
+      start,
+      values: heads.map((one) => one[by]),
+      heads: withPlaces(stay, [...parts.off.values()], MANY),
+    };
   }
   const rows = parts.listed.heads.map((one, at) => {
     const of = { by, values: parts.listed.values, start: /** @type {AblationStart} */ (parts.listed.start) };

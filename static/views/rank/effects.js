@@ -159,12 +159,19 @@ const signedBy = (value, by, digits) => (by === "kl" ? number : signed)(value, d
 const RARE = 0.02;
 
 /**
- * How a measured number is written: a change of ln p as the percentage points that the answer gains or loses, unless it is a rare one.
- * @param {By} by @param {Pick<AblationStart, "p">} start @returns {(value: number, digits?: number) => string}
+ * In what the maps, their legend and a saved figure are: a change of ln p is the percentage points that the answer gains or loses,
+ * unless it is a rare one. `of`: a measured number in that unit; `write`: such a number as text.
+ * @param {By} by @param {Pick<AblationStart, "p">} start
+ * @returns {{name: By|"points", of: (value: number) => number, write: (value: number, digits?: number) => string}}
  */
-export function writtenBy(by, { p }) {
-  if (by === "kl" || p < RARE) return (value, digits = 2) => signedBy(value, by, digits);
-  return (value, digits = 1) => signed(100 * p * Math.expm1(value), digits);
+export function measureUnit(by, { p }) {
+  if (by === "delta" && p >= RARE)
+    return {
+      name: "points",
+      of: (value) => 100 * p * Math.expm1(value),
+      write: (value, digits = 1) => signed(value, digits),
+    };
+  return { name: by, of: (value) => value, write: (value, digits = 2) => signedBy(value, by, digits) };
 }
 
 /** "97.6 → 92.9 %". @param {Ablation} one @param {Pick<AblationStart, "p">} start */
@@ -182,7 +189,7 @@ export function drawEdited(root, trace, state) {
 export function figureAbout(by, start, trace, ffns) {
   const place = answerPlace(trace, start.row);
   const words = { answer: measuredAnswer(start), p: briefPercent(start.p), place };
-  return t(`rank.figure_${by}`, { ...words, ffns: ffns ? t("rank.figure_ffns") : "" });
+  return t(`rank.figure_${measureUnit(by, start).name}`, { ...words, ffns: ffns ? t("rank.figure_ffns") : "" });
 }
 
 /** Where an answer is read: "row 13 predicts token 14, after “… the red”"; a classifier answers once. @param {ModelTrace} trace @param {number|null} row */

@@ -15,11 +15,11 @@ import {
   figureAbout,
   headName,
   isOff,
+  measureUnit,
   opening,
   shortSwitch,
   switchWords,
   turn,
-  writtenBy,
 } from "./effects.js";
 
 /**
@@ -106,9 +106,9 @@ export function drawEffectMap(block, map, of, trace, state, actions) {
       ...(col < n_head ? opening(headAt(row, col), actions.get()) : { view: "ffn", attention, layer: row }),
       drawer: null,
     });
-  const word = writtenBy(by, start);
+  const unit = measureUnit(by, start);
   const hatched = map.parts.map((one) => !one || (one.kind === "head" && isOff(state.interventions, one, model)));
-  const values = Float32Array.from(map.parts, (one) => one?.[by] ?? 0);
+  const values = Float32Array.from(map.parts, (one) => (one ? unit.of(one[by]) : 0));
   const title = [t("rank.figure_title"), name].filter(Boolean).join(" · ");
   drawMatrix(block.place, {
     id: ["rank", by, ...(name ? [attention] : [])].join("-"),
@@ -139,7 +139,7 @@ export function drawEffectMap(block, map, of, trace, state, actions) {
     tall: true,
     bare: !several,
     numbers: true,
-    cellText: (value, { w }) => (w < ONE ? "" : w < TWO ? word(value, 1) : word(value)),
+    cellText: (value, { w }) => (w < ONE ? "" : w < TWO ? unit.write(value, 1) : unit.write(value)),
     hover(row, col) {
       const one = partAt(row, col);
       return one ? [effectWords(model, one, start), ...effectFigures(one)] : [cellName(row, col), t("rank.unmeasured")];

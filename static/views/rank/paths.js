@@ -47,7 +47,7 @@ export function buildPaths() {
   const [legend, maps, list] = [
     h("p", { class: "rank-legend dim" }),
     h("div", { class: "rank-maps" }),
-    h("ol", { class: "rank-rows" }),
+    h("ol", { class: "rank-rows path-rows" }),
   ];
   const save = h("span", { class: "save-buttons" });
   const needs = h("section", { class: "rank-needs" }, h("p", { class: "rank-head" }, said, save), list, about);
@@ -171,7 +171,7 @@ function rowOf(one, most, { model }, actions) {
     );
   });
   const fed = asks.length > 0 && h("span", { class: "dim path-fed", "aria-hidden": true }, t("paths.fed"));
-  return h("li", null, open, fed, asks);
+  return h("li", null, open, h("span", { class: "path-asks" }, fed, asks));
 }
 
 /** The change that opens a writer. @param {PathEffect} one @param {State} state */
