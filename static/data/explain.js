@@ -184,3 +184,21 @@ export function answerRequest(state, trace) {
   if (written && row !== null && !inside(written.real, row)) return null;
   return { ...requestOf(state), answer: state.answer, row };
 }
+
+/**
+ * The same for what is measured while the reader edits: the answer stays that of the run as trained, until another is chosen. What an
+ * edit brings to the front would otherwise change the question.
+ * @param {State} state @param {ModelTrace} trace
+ */
+export function measuredRequest(state, trace) {
+  const asked = answerRequest(state, trace);
+  return asked && { ...asked, answer: asked.answer ?? answerAsTrained(trace, asked.row) };
+}
+
+/** The answer before the edits; null: there are none, or it is not here yet. @param {ModelTrace} trace @param {number|null} row @returns {number|null} */
+function answerAsTrained({ asTrained, withoutKnockouts }, row) {
+  const { classes = null, predictions = {} } = asTrained ?? withoutKnockouts ?? {};
+  if (!classes) return row === null ? null : (predictions[row]?.candidates[0]?.id ?? null);
+  const chances = classes.map(({ probability }) => probability);
+  return chances.indexOf(Math.max(...chances));
+}

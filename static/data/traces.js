@@ -5,7 +5,7 @@ import { attentionOf, attentionsOf, overviewOf, tapOf } from "../model/descripti
 import { maskEdited } from "../model/interventions.js";
 import { partNamed } from "../model/taps.js";
 import { createAsker, createLru, fill } from "./ask.js";
-import { answerRequest, QUESTION_PATHS, QUESTIONS } from "./explain.js";
+import { measuredRequest, QUESTION_PATHS, QUESTIONS } from "./explain.js";
 import { grow } from "./grow.js";
 import { lazy } from "./lazily.js";
 import {
@@ -179,13 +179,13 @@ export function createTraces(api, { modelNamed, onWait }) {
      * @param {State} state @param {ModelTrace} trace @returns {Promise<Ablations|null>}
      */
     async ablations(state, trace) {
-      const request = answerRequest(state, trace);
+      const request = measuredRequest(state, trace);
       return request && ask("ablations", request, whole, ablationsOf);
     },
 
     /** The same, if it is here. @param {State} state @param {ModelTrace} trace @returns {Ablations|null} */
     knownAblations(state, trace) {
-      const request = answerRequest(state, trace);
+      const request = measuredRequest(state, trace);
       return request && known("ablations", request);
     },
 

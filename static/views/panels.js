@@ -6,7 +6,7 @@
 import { rankState, showsEffects } from "../data/explain.js";
 import { lazily } from "../data/lazily.js";
 import { besideModel, besideState, isBeside } from "../model/compare/beside.js";
-import { comparable, hasLogits, hasWeights } from "../model/compare/runs.js";
+import { comparable, hasLogits, hasWeights, masksChanged } from "../model/compare/runs.js";
 import {
   answeringStack,
   answersTokens,
@@ -291,11 +291,12 @@ const rank = {
   needs: [],
   also(state, model) {
     const { shows } = rankState.of(state);
+    const before = ["without_knockouts", ...(masksChanged(state, model) ? ["as_trained"] : [])]; // whose answer is measured
     if (shows === "vocabulary" && hasVocabulary(model)) return ["explain:vocabulary", "explain:induction"];
     // The sentence that is offered has the next best answer: drawn again when that is known.
     if (shows === "patch" && !model.picture)
-      return ["explain:spelled", ...(predictsTokens(model) ? ["prediction"] : [])];
-    if (shows === "heads" && showsEffects(state, model)) return ["ablations"];
+      return [...before, "explain:spelled", ...(predictsTokens(model) ? ["prediction"] : [])];
+    if (shows === "heads") return [...before, ...(showsEffects(state, model) ? ["ablations"] : [])];
     return shows === "direct" && splitsLogits(model) ? ["explain:direct"] : [];
   },
   ...lazily(() => import("./rank/draw.js")),

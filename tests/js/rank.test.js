@@ -2,9 +2,11 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { measuredRequest } from "../../static/data/explain.js";
 import { measureAblations } from "../../static/data/streams.js";
 import { effectMaps, mostNeeded, withPlaces } from "../../static/model/ablations.js";
 import { otherSentence } from "../../static/model/by_hand.js";
+import { DEFAULTS } from "../../static/state/store.js";
 import { t } from "../../static/ui/i18n.js";
 import { byPosition, mapOf, strongestIn } from "../../static/views/rank/direct.js";
 import { createRanking, effectWords, figureAbout, measureUnit, strongestFfn } from "../../static/views/rank/effects.js";
@@ -294,4 +296,22 @@ test("a saved ablation's caption names the unit of its cells", () => {
   assert.match(about("delta", 0.8), /Shown: p\(car\) without it − with it, in percentage points/);
   assert.match(about("delta", 0.001), /Shown: ln p\(car\) without it − with it, in nats/);
   assert.match(about("kl", 0.8), /in nats/);
+});
+
+test("what is measured under edits is the answer as trained, until the reader chooses another", () => {
+  const side = { side: "source", tokens: [{}, {}], real: { start: 0, end: 2 } };
+  const answers = (/** @type {number} */ id) => ({
+    predictions: { 1: { candidates: [{ id }, { id: 9 }] } },
+    classes: null,
+  });
+  const classes = [{ probability: 0.2 }, { probability: 0.7 }, { probability: 0.1 }];
+  const none = { written: side, queries: side, keys: side, model: decoder, asTrained: null, withoutKnockouts: null };
+  const answer = (/** @type {object} */ more, /** @type {number|null} */ chosen = null) =>
+    measuredRequest({ ...DEFAULTS, query: 1, key: 0, answer: chosen }, /** @type {any} */ ({ ...none, ...more }))
+      ?.answer;
+  assert.equal(answer({}), null, "without edits, it is the model's own");
+  assert.equal(answer({ withoutKnockouts: answers(7) }), 7);
+  assert.equal(answer({ asTrained: answers(5), withoutKnockouts: answers(7) }), 5);
+  assert.equal(answer({ asTrained: answers(5) }, 3), 3);
+  assert.equal(answer({ written: null, asTrained: { predictions: {}, classes } }), 1);
 });

@@ -4,7 +4,14 @@
  */
 
 import { scaleLegend, signedScale, sizeScale } from "../../chart/matrix/scale.js";
-import { answerRequest, RANK_MEASURES, RANK_SHOWN, rankState, showsEffects } from "../../data/explain.js";
+import {
+  answerRequest,
+  measuredRequest,
+  RANK_MEASURES,
+  RANK_SHOWN,
+  rankState,
+  showsEffects,
+} from "../../data/explain.js";
 import { measureAblations, measurePatches } from "../../data/streams.js";
 import { effectMaps, mostNeeded, withPlaces } from "../../model/ablations.js";
 import { withChanges } from "../../model/compare/runs.js";
@@ -171,7 +178,7 @@ const titleOf = (shows, trace, state) =>
 function drawAblations(parts, trace, state, actions) {
   const { again, measuring, pages } = parts;
   const bars = showsEffects(state, trace.model);
-  const request = answerRequest(state, trace);
+  const request = measuredRequest(state, trace);
   const opened = [state.view, state.attention, state.layer, state.head].join();
   if (opened !== pages.heads.opened) for (const block of pages.heads.blocks.values()) block.cursor = null;
   pages.heads.opened = opened;

@@ -2,7 +2,7 @@
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
-import { answerRequest, rankState } from "../../data/explain.js";
+import { measuredRequest, rankState } from "../../data/explain.js";
 import { requestOf } from "../../data/request.js";
 import { otherSentence } from "../../model/by_hand.js";
 import { stacksOf } from "../../model/description.js";
@@ -62,7 +62,7 @@ export function buildPatch() {
 /** What is asked; null: there is no second sentence yet, or the row answers nothing. @param {ModelTrace} trace @param {State} state */
 export function patchRequest(trace, state) {
   const { source } = rankState.of(state);
-  const request = answerRequest(state, trace);
+  const request = measuredRequest(state, trace);
   if (!source || !request) return null;
   const other = { ...state, text: source, ids: null, pixels: null, target: null, targetIds: null, interventions: [] };
   const paths = pathsOf(trace, state);
