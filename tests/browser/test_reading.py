@@ -107,6 +107,7 @@ def test_heads_are_labelled_by_the_rules(page: "Page", model: checkpoint.Checkpo
     show(page, drawer="labels")
     said = page.get_by_test_id("head-label")
     said.wait_for()
+    assert page.get_by_role("heading", name="Roles of heads").is_visible()
     marks = page.locator("[data-testid=head]").evaluate_all(
         "all => all.map(({ dataset: d, title }) => [Number(d.layer), Number(d.head), d.label ?? null, title])"
     )

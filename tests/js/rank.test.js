@@ -12,7 +12,14 @@ import { byPosition, mapOf, strongestIn } from "../../static/views/rank/direct.j
 import { createRanking, effectWords, figureAbout, measureUnit, strongestFfn } from "../../static/views/rank/effects.js";
 import { keysFound, saidOf } from "../../static/views/rank/keys.js";
 import { mostAfter, tonesOf } from "../../static/views/rank/map.js";
-import { favoured, mapOfPatches, patchKinds, preferSame, refusedWords } from "../../static/views/rank/patch.js";
+import {
+  favoured,
+  mapOfPatches,
+  movedText,
+  patchKinds,
+  preferSame,
+  refusedWords,
+} from "../../static/views/rank/patch.js";
 import { pathsOf, receiverName, strongestPaths } from "../../static/views/rank/paths.js";
 import { testWith } from "./words.js";
 
@@ -314,4 +321,11 @@ test("what is measured under edits is the answer as trained, until the reader ch
   assert.equal(answer({ asTrained: answers(5), withoutKnockouts: answers(7) }), 5);
   assert.equal(answer({ asTrained: answers(5) }, 3), 3);
   assert.equal(answer({ written: null, asTrained: { predictions: {}, classes } }), 1);
+});
+
+test("a patch that moves nothing has no number, and in a narrow cell a number is short", () => {
+  const texts = (/** @type {number} */ w) => [0, 0.04, 0.58, -0.17, 1].map((value) => movedText(value, w));
+  assert.deepEqual(texts(20), ["", "", "", "", ""]);
+  assert.deepEqual(texts(30), ["", "", ".6", "−.2", "1.0"]);
+  assert.deepEqual(texts(60), ["", "", "0.58", "−0.17", "1.00"]);
 });

@@ -83,7 +83,7 @@ const elementsOf = perRoot((root) => {
     about,
     list,
   );
-  replace(root, said, counts, repeated, all);
+  replace(root, h("div", { class: "bar" }, h("h1", null, t("labels.title"))), said, counts, repeated, all);
   return { said, counts, repeated, list, all, shown: "", drawn: /** @type {unknown} */ (null) };
 });
 

@@ -30,6 +30,13 @@ import { buildPaths, drawChoice, drawPaths, pathsOf } from "./paths.js";
 /** A cell narrower than this, in pixels, has no room for a decimal. */
 const ONE = 26;
 
+/** A smaller part of the way than this has no number: many of them would hide the few that move the answer. */
+const LEAST = 0.05;
+
+/** A part of the way, in a cell `w` pixels wide: in a narrow one so short that two beside each other stay apart. @param {number} value @param {number} w */
+export const movedText = (value, w) =>
+  w < ONE || Math.abs(value) < LEAST ? "" : w < 2 * ONE ? number(value, 1).replace("0.", ".") : number(value, 2);
+
 export function buildPatch() {
   const input = /** @type {HTMLInputElement} */ (
     h("input", {
@@ -257,7 +264,7 @@ function drawMap(block, { id, title, about, logits, values, missing, scale, labe
     label: `${title}. ${t("patch.label")}`,
     rows: { labels: Array.from({ length: n_layer }, (_, layer) => String(layer)), title: t("rank.layers"), role: "" },
     cols: { labels, title: t("patch.positions"), role: "" },
-    cellText: (value, { w }) => (w < ONE || value === 0 ? "" : number(value, w < 2 * ONE ? 1 : 2)),
+    cellText: (value, { w }) => movedText(value, w),
     hover: (r, c) => [words(r, c)],
     describe: (r, c) => [words(r, c)],
     chosen: { row: Math.min(row, n_layer - 1), col: Math.min(col, cols - 1), span: "cell", role: "k" },
