@@ -100,11 +100,18 @@ const layerText = (model, stack, n) => t(stacksOf(model).length > 1 ? `place.lay
 /** The last one is open. @param {Crumb[]} crumbs */
 const ended = (crumbs) => crumbs.map((crumb, i) => (i < crumbs.length - 1 ? crumb : { ...crumb, patch: null }));
 
+/** What is pressed stays under the finger: the browser would scroll by what unfolds, to keep what stands below it. @param {HTMLElement} root */
+function keepingScroll(root) {
+  root.style.overflowAnchor = "none";
+  requestAnimationFrame(() => requestAnimationFrame(() => root.style.removeProperty("overflow-anchor")));
+}
+
 /** @param {Context} context @returns {Follow} */
 export function createPath({ actions, modelOf, frame, ground }) {
   const { trail, crumbs, stations: room, inside, unfold, element } = frame.path;
   let unfolded = false; // on a phone: what stands there in a second line
   unfold.addEventListener("click", () => {
+    keepingScroll(frame.root);
     unfolded = element.classList.toggle("unfolds");
     update(unfold, { "aria-expanded": unfolded });
   });

@@ -147,6 +147,18 @@ def test_a_returning_visitor_finds_what_they_had(open_page: "Callable[..., Page]
     expect(page.get_by_test_id("start")).to_be_visible()
 
 
+def test_on_a_phone_the_way_to_the_start_page_is_over_an_open_sheet(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page.goto("/?drawer=cache#text=" + TEXT)
+    page.wait_for_selector('body[data-state="ready"]')
+    leave(page)
+    page.goto("/?start")
+    expect(page.locator(".panel.kv")).to_be_visible()
+    page.get_by_test_id("to-start").tap()
+    expect(page.get_by_test_id("continued")).to_have_count(0)
+    expect(page.get_by_test_id("start")).to_be_visible()
+
+
 def test_the_name_of_the_app_leads_to_the_start_page(open_page: "Callable[..., Page]") -> None:
     page = open_page()
     page.goto("/?view=residual#text=" + TEXT)

@@ -287,6 +287,22 @@ def test_on_a_phone_a_switch_keeps_its_place_and_the_card_follows_its_matrix(ope
     assert menu["y"] + menu["height"] <= undo["y"]
 
 
+def test_on_a_phone_more_stays_under_the_finger(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto(f"/?view=model&layer=5#text={STORY}")
+    page.wait_for_selector('body[data-state="ready"]')
+    expect(page.get_by_test_id("river-says")).to_contain_text("car")
+    page.evaluate("scrollTo(0, 97)")  # the row of the path stands just below what stays in sight
+    more = page.get_by_test_id("path-more")
+    before = more.bounding_box()
+    for unfolds in ("true", "false"):
+        more.tap()
+        expect(more).to_have_attribute("aria-expanded", unfolds)
+        # Two frames later the browser would have scrolled by what unfolded.
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert more.bounding_box() == before
+
+
 @pytest.mark.parametrize("width", [360, 390])
 def test_a_phones_rows_show_whole_words(open_page: "Callable[..., Page]", width: int) -> None:
     """Three candidates under the text, and from the left edge whole tokens to the chosen one."""
