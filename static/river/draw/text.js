@@ -147,7 +147,7 @@ export function drawLabels(pen, band, { names, wrote }, style) {
     }
     const on = row.from === chosen;
     const high = row.height / style.type;
-    const least = thinned ? THINNED : Math.min(LEAST, high - 0.5); // neighbours do not touch
+    const least = thinned ? THINNED : high < LEAST ? high - 0.5 : LEAST; // neighbours do not touch
     const alone = Math.max(least, Math.min(LABEL_SIZE, high - 2));
     const size = columned && !on ? columned.size : alone;
     if (columned && outer.has(row)) drawLeader(pen, row, [right + 3, edge + 4], style);

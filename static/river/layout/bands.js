@@ -106,8 +106,8 @@ const [LEAST_PITCH, LABELLED_PITCH, MOST_PITCH] = [5, 15, 25];
 /** On the start page, which has no heads below them. */
 const START_PITCH = 60;
 
-/** Two labels are at least this far apart: where each row of a text has its own, and elsewhere. */
-const [OWN_PITCH, LABEL_PITCH] = [12, 12.5];
+/** Two labels are at least this far apart: where each row of a text has its own, elsewhere, and where only some rows have theirs. */
+const [OWN_PITCH, LABEL_PITCH, THINNED_PITCH] = [11, 12.5, 13];
 
 /** With more rows than this, rows are as near as these would be: labels thin out as soon as they would touch. */
 const ALL_LABELS = 30;
@@ -183,10 +183,10 @@ export function bandsOf(rolled, row, frame, above) {
     const rows = rowsOf(folds[i], { top, pitch: away ? 0 : pitch, chosen, thick: away ? 0 : fat });
     const last = rows[rows.length - 1];
     const fits = pitch + 0.01 >= labelPitch;
-    const apart = fits ? pitch - 0.01 : count > ALL_LABELS ? Math.max(labelPitch, LABELLED_PITCH * type) : labelPitch;
-    // To the left of the rows that are read first, there is only the edge. In a text whose rows are shared, names thin out.
-    const each = !fits && peaks[i].length <= ALL_ROWS;
-    const two = each && !strip && !folded && !away && (only !== null || i === inOrder(rolled)[0]);
+    const thinned = (count > ALL_LABELS ? LABELLED_PITCH : only ? 0 : THINNED_PITCH) * type;
+    const apart = fits ? pitch - 0.01 : Math.max(labelPitch, thinned);
+    // Only on a phone, whose rows are far enough apart for both columns; elsewhere the rows that matter keep one column.
+    const two = !fits && !strip && !folded && !away && peaks[i].length <= ALL_ROWS && only !== null;
     const one = () =>
       strip || folded
         ? rowsNamed(rows, namedIn(frame, side, chosen), labelPitch)
