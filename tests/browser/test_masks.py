@@ -616,11 +616,22 @@ def test_the_masks_stand_in_one_line_with_what_undoes_them(
     before = switch.bounding_box()
     assert before
     at = before["x"] + before["width"] / 2, before["y"] + before["height"] / 2
+    label = page.locator(".walk-through > .label")
+    words = label.bounding_box()
     for state, undoes in (("false", True), ("true", False)):
         page.mouse.click(*at)
         expect(switch).to_have_attribute("aria-checked", state)
         expect(page.get_by_test_id("edit-undo")).to_be_enabled(enabled=undoes)
         assert switch.bounding_box() == before
+        assert label.bounding_box() == words, "it keeps its words"
+    page.mouse.click(*at)
+    undo = page.get_by_test_id("edit-undo")
+    expect(undo).to_be_enabled()
+    undo.click()
+    expect(undo).to_be_disabled()
+    redo = page.get_by_test_id("edit-redo").bounding_box()
+    assert redo
+    assert before["x"] - redo["x"] - redo["width"] < 120, "alone, it stands next to the masks"
 
 
 def open_all_heads(page: "Page") -> None:
