@@ -183,6 +183,9 @@ function partWord(run, text, token) {
 /** Whether it is called by a part of a character, or by bytes. @param {Name} name */
 export const isPart = ({ word }) => /\(\d+\/\d+\)$|^⟨.*⟩$/u.test(word);
 
+/** Which part of a character it is called by: "1/3"; null: by none. @param {Name} name */
+export const partOf = ({ word }) => /\((\d+\/\d+)\)$/u.exec(word)?.[1] ?? null;
+
 /** What the name of a punctuation mark has around the mark itself; null: it is something else. @param {Pick<Token, "text"|"partial"|"special"|"patch">} token */
 export function quotesAround({ text, partial, special, patch }) {
   const isMark = !partial && !special && !patch && /^\p{P}+$/u.test(text.trim());
@@ -200,17 +203,15 @@ function wordOf(token) {
 
 const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 
+/** Whether a text is written in characters as wide as high. @param {string} text */
+export const isWide = (text) => SPACELESS.test(text);
+
 /**
  * Whether a token goes on with the word before it: “ries” after “ber”, “'s” after “it”. Without spaces nothing tells where a word begins.
  * @param {{text: string, partial: boolean, special: boolean}} token @param {{text: string, special: boolean}} before
  */
 export const isPiece = ({ text, partial, special }, before) =>
-  !partial &&
-  !special &&
-  !before.special &&
-  /^['’]?\p{L}/u.test(text) &&
-  /\p{L}$/u.test(before.text) &&
-  !SPACELESS.test(text);
+  !partial && !special && !before.special && /^['’]?\p{L}/u.test(text) && /\p{L}$/u.test(before.text) && !isWide(text);
 
 /**
  * A token as it is offered after another one: a piece that goes on with the word there is called “…ries”.

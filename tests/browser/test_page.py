@@ -140,6 +140,9 @@ def test_strip_has_the_ids_of_tokenize(page: "Page", server_url: str) -> None:
     partial = page.locator("[data-testid=token][data-partial]")
     assert partial.count() == sum(token["partial"] for token in tokens) > 0
     assert "猫" in page.locator(".chargroup .whole").all_text_contents()
+    page.goto("/?view=model&text=a 猫")
+    expect(page.locator(".chargroup .token-byte").first).to_be_hidden()  # as it is read, bytes are in its title
+    expect(page.locator(".chargroup .text").first).to_have_attribute("data-part", re.compile(r"^1/\d$"))
 
 
 @pytest.mark.warm

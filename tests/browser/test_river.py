@@ -281,7 +281,7 @@ def test_a_click_chooses_a_line_and_another_act_hides_it(page: "Page") -> None:
     page.mouse.click(*point_of(page, LOOK))
     expect(hide).to_have_text("Hide car from red₂")
     page.mouse.move(0, 0)
-    expect(tip).to_contain_text("Layer 5: red₂ attends to car")  # it stays
+    expect(tip).to_contain_text("layer 5: red₂ attends to car")  # it stays
     assert "interventions" not in page.url
     page.get_by_test_id("river").press("Escape")
     expect(tip).to_be_hidden()
@@ -816,6 +816,14 @@ def test_a_heads_tip_says_what_is_lost_without_it_and_its_eye_switches_it_off(pa
     expect(page.get_by_test_id("river-tip")).to_contain_text("Off: car (98 % → 93 %)")
     eye = page.get_by_test_id("part-eye")
     expect(eye).to_have_attribute("title", "Switch head 5·5 off: it writes nothing.")
+    x, y = square_of(page, {"layer": 5, "head": 5})
+    box = eye.bounding_box()
+    assert box
+    assert x < box["x"] < x + 40, "beside the middle, where a click opens the head"
+    assert abs(box["y"] + box["height"] / 2 - y) < 40
+    page.mouse.move(x, y - 200)
+    expect(eye).to_be_hidden()
+    page.mouse.move(x, y)
     eye.click()
     expect(page.get_by_test_id("river-says")).to_contain_text("Head 5·5 is off")
 

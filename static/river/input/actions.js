@@ -42,7 +42,8 @@ import { layerAt, widestAt } from "./places.js";
 function lineWords(facts, line) {
   const { row, rolled } = facts;
   const writes = line.to === 0 && rolled[0].river.side === "target";
-  const attends = t(writes ? "river.looks_writes" : "river.looks", { layer: line.layer, ...endsOf(facts, line) });
+  const layer = layerTitle(rolled[line.to].river, line.layer, false);
+  const attends = t(writes ? "river.looks_writes" : "river.looks", { layer, ...endsOf(facts, line) });
   if (isKnockedOut(facts, line)) return [attends, t("river.is_cut")];
   const part = t("river.share", { share: briefPercent(line.share), token: nameText(rowName(facts, row)) });
   return [attends, part, ...effectWords(facts, line)];

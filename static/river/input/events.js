@@ -258,9 +258,16 @@ function showScissors(scissors, { scene, actions }, label) {
   update(scissors, { style: { left: `${band.columns[0].x0 - 12}px`, top: `${row.y - 12}px` } });
 }
 
-/** Shows the eye before the word of an attention or an FFN, or at the corner of a head, and what it does. @param {HTMLElement} eye @param {Board} board @param {Link|Square|null} at */
-function showEye(eye, { scene, actions }, at) {
-  if (!at) return; // it stays where it is: the pointer may be on its way
+/** The eye's size, how far from a square's middle it stays, where a click opens the head, and how far from it the pointer is on its way. */
+const [EYE, OFF_MIDDLE, ON_ITS_WAY] = [24, 5, 30];
+
+/** Shows the eye before the word of an attention or an FFN, or in that corner of a head which the words leave free, and what it does. @param {HTMLElement} eye @param {Board} board @param {Link|Square|null} at */
+function showEye(eye, { scene, actions, pointer }, at) {
+  if (!at) {
+    if (eye.hidden) return;
+    const [x, y] = [eye.offsetLeft + EYE / 2 - pointer.x, eye.offsetTop + EYE / 2 - pointer.y];
+    return update(eye, { hidden: Math.hypot(x, y) > ON_ITS_WAY });
+  }
   const { layer, x, y, width } = at;
   const head = "head" in at ? at : null;
   const inLayer = "to" in at && at.to === "ffn" ? "ffn" : "attention";
@@ -272,7 +279,7 @@ function showEye(eye, { scene, actions }, at) {
   Object.assign(eye.dataset, { of, layer, part, head: head?.head ?? "" });
   const off = head ? actions.isHeadOff(head) : actions.isPartOff({ stack: of, layer }, inLayer);
   const [left, top] = head
-    ? [x + width - (head.numbered ? 0 : 14), y + head.height - (head.numbered ? 22 : 14)]
+    ? [x + Math.max(width - EYE - 1, width / 2 + OFF_MIDDLE), y + (y > scene.height - LOW ? head.height - EYE - 1 : 1)]
     : [x - width - 24, y - 17];
   update(eye, {
     title: t(`eye.${part}_${off ? "on" : "off"}`, { layer, head: head?.head ?? 0 }),

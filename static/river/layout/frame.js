@@ -42,7 +42,7 @@ const [ROOM_ON_PHONE, ROOM_OVER_HEADS] = [330, 240];
 const [PITCH_ON_PHONE, ONE_COLUMN] = [10, 20];
 
 /** The greatest width of labels; with what a row wrote next to them, `BOTH`. */
-const [LABEL, LABEL_ON_PHONE, BOTH] = [130, 84, 150];
+const [LABEL, LABEL_ON_PHONE, BOTH] = [130, 84, 220];
 
 /** The height of the titles above the rows and of what follows below them, and what parts another stack's rows from them. */
 const [BESIDES, ANOTHER] = [74, 18];
@@ -242,7 +242,9 @@ function labelsOf(canvas, { facts, trace }, { phone, room, heads, first }) {
   const titles = (i) => {
     const drawn = heads.find(({ stack }) => stack === facts.rolled[i].river.stack);
     const words = drawn ? headWordsOf(trace).split(" ").filter(isWhole) : [];
-    return [...words, ...(i ? [] : [lensTitleOf(trace)])];
+    // Of two stacks the first row of squares has its numbers next to the word.
+    const first = drawn && !phone && facts.rolled.length > 1 ? [`${headWordsOf(trace)}  0, ${drawn.count - 1}`] : [];
+    return [...words, ...first, ...(i ? [] : [lensTitleOf(trace)])];
   };
   const most = (phone ? LABEL_ON_PHONE : LABEL) * type;
   const labels = facts.names

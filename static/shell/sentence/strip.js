@@ -9,7 +9,9 @@ import {
   bytesLabel,
   characterGroups,
   isPiece,
+  isWide,
   namesOf,
+  partOf,
   quotesAround,
   tokenName,
   visibleText,
@@ -38,7 +40,7 @@ const NOTHING = { text: "", special: false };
 
 // One token of a strip, and the text below all of them.
 
-/** @typedef {{generated: boolean, hidden: boolean, pad: boolean, nth: number|null, place: number|null}} Shown  of a token; `nth`: of those that are called the same; `place`: its position id, where it is shown */
+/** @typedef {{generated: boolean, hidden: boolean, pad: boolean, nth: number|null, place: number|null, part: string|null}} Shown  of a token; `nth`: of those that are called the same; `place`: its position id, where it is shown; `part`: which one of a character's */
 
 /**
  * The button of a token, and what puts a token into it: in another text, buttons stay, and only what differs is styled and laid out
@@ -58,13 +60,13 @@ function createToken(side, choose) {
   return {
     button,
     /** @param {Token} token @param {{text: string, special: boolean}} before @param {Shown} shown */
-    show(token, before, { generated, hidden, pad, nth, place }) {
+    show(token, before, { generated, hidden, pad, nth, place, part }) {
       index = token.index;
       const called = token.patch ? patchWords(token.patch) : tokenName(token);
       const name = t("sentence.token", { index, label: called, id: token.id });
       const label = place === null ? name : `${name}, ${t("sentence.position_id", { position: place })}`;
       const [open = null, close = null] = quotesAround(token) ?? [];
-      const narrow = !token.patch && open === null && token.text.trim().length === 1;
+      const narrow = !token.patch && open === null && token.text.trim().length === 1 && !isWide(token.text);
       const piece = !token.patch && isPiece(token, before);
       const classes = {
         narrow,
@@ -85,7 +87,7 @@ function createToken(side, choose) {
         "data-id": token.id,
         "data-partial": token.partial ? token.bytes : null,
       });
-      update(text, { "data-open": open, "data-close": close });
+      update(text, { "data-open": open, "data-close": close, "data-part": part });
       setText(id, String(token.id));
       const spelled = `${token.id} ${token.bytes}`; // bytes that are part of a character are all called the same
       if (token.patch) replace(text, tokenText(token));
@@ -222,6 +224,7 @@ export function createStrip(root, actions, name) {
           pad: !inside(side.real, token.index),
           nth: names[token.index].nth,
           place: positionIdOf(side, token),
+          part: token.partial ? partOf(names[token.index]) : null,
         });
       buttons = side.tokens.map(({ index }) => made[index].button);
       if (name === "target") buttons.push(nextButton(buttons.length, choose));
