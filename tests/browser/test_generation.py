@@ -852,14 +852,7 @@ def test_two_texts_are_compared_with_the_models_own_numbers(
     most = max(run[names[1]][HEAD, -1].max() for run in runs)
     assert max(float(looks.get_attribute(f"data-{one}") or 0) for one in "ab") == pytest.approx(float(most), abs=1e-5)
     written = written_as_long(page, second, n + 3)
-    ends(page).filter(has_text="A").click()  # goes there; both stay compared, with their letters
-    expect(page.get_by_test_id("tree")).to_have_attribute("data-ids", ".".join(map(str, longer)))
-    expect(page.get_by_test_id("pair-kl")).to_be_visible()
-    expect(ends(page)).to_have_text(["A", "B"])
-    ends(page).filter(has_text="B").click()
-    settled(page, n + 3)
-    for length in (n + 2, n + 1):
-        press(page, "back", length)
+    goes_to_its_text(page, longer, n)
     page.get_by_test_id("pair-clear").click()
     expect(page.get_by_test_id("next-where")).to_be_visible()
     ends(page).first.click()
@@ -878,6 +871,18 @@ def test_two_texts_are_compared_with_the_models_own_numbers(
     settled(page, n + 3)
     expect(ends(page)).to_have_count(2)
     assert ids_of(page) == written
+
+
+def goes_to_its_text(page: "Page", first: list[int], n: int) -> None:
+    """A goes to the first text, and B to the second; both stay compared. Then Back to `n` + 1 tokens."""
+    ends(page).filter(has_text="A").click()
+    expect(page.get_by_test_id("tree")).to_have_attribute("data-ids", ".".join(map(str, first)))
+    expect(page.get_by_test_id("pair-kl")).to_be_visible()
+    expect(ends(page)).to_have_text(["A", "B"])
+    ends(page).filter(has_text="B").click()
+    settled(page, n + 3)
+    for length in (n + 2, n + 1):
+        press(page, "back", length)
 
 
 def written_as_long(page: "Page", text: list[int], n_tokens: int) -> list[int]:
