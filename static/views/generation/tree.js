@@ -143,7 +143,10 @@ export function createTree(session, player, actions) {
     update(scroll, { dataset: { rows: 1 + Math.max(...all.map(({ row }) => row)) } });
     update(edges, { viewBox: `0 0 ${width} ${height}`, width, height });
     replace(edges, edgesOf(picture));
-    const [buttons, more] = [all.map((one) => itemOf(picture, one, go)), all.flatMap((one) => marksOf(picture, one, go))];
+    const [buttons, more] = [
+      all.map((one) => itemOf(picture, one, go)),
+      all.flatMap((one) => marksOf(picture, one, go)),
+    ];
     keepingFocus(scroll, () => {
       replace(items, buttons);
       replace(marks, more);
@@ -303,7 +306,8 @@ function pickMark({ session, tree }, { at }, go) {
   const [isOne, second] = [chosen >= 0, chosen < 0 && pair.length === 1];
   const leads = isOne && pair.length === 2;
   const name = ["A", "B"][chosen] ?? (second ? "B" : "+");
-  const about = t(leads ? "tree.go_to" : isOne ? "tree.unpick" : second ? "tree.pick_second" : "tree.pick_about", { name });
+  const says = isOne ? "unpick" : second ? "pick_second" : "pick_about";
+  const about = t(`tree.${leads ? "go_to" : says}`, { name });
   const attrs = {
     class: `pick ${["a", "b"][chosen] ?? (second ? "other" : "")}`,
     type: "button",
