@@ -248,7 +248,7 @@ def test_a_sheet_leaves_in_sight_what_it_speaks_of(open_page: "Callable[..., Pag
     opened(page, "attention", layer=5, head=5, **{"river.shown": "on"})
     drawn(page)
     page.get_by_test_id("dock-cache").click()
-    page.wait_for_function(f"({IN_SIGHT})().chosen[1] <= ({IN_SIGHT})().sheet")
+    page.wait_for_function(f"({IN_SIGHT})().chosen?.[1] <= ({IN_SIGHT})().sheet")  # once it is drawn
     seen = page.evaluate(IN_SIGHT)
     assert seen["path"] <= seen["river"][0]
     assert seen["river"][1] <= seen["chosen"][0]
