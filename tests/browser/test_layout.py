@@ -301,6 +301,13 @@ def test_on_a_phone_more_stays_under_the_finger(open_page: "Callable[..., Page]"
         # Two frames later the browser would have scrolled by what unfolded.
         page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         assert more.bounding_box() == before
+    # Right below the heads stands what ranks them; its first three choices are whole.
+    which, legend = (page.get_by_test_id(one).bounding_box() for one in ("river-which", "river-legend"))
+    assert which is not None
+    assert legend is not None
+    assert which["y"] + which["height"] <= legend["y"]
+    page.get_by_test_id("river-which").tap()
+    expect(page.get_by_test_id("rank-shows-direct")).to_be_in_viewport(ratio=1)
 
 
 @pytest.mark.parametrize("width", [360, 390])
