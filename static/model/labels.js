@@ -184,7 +184,7 @@ function partWord(run, text, token) {
 export const isPart = ({ word }) => /\(\d+\/\d+\)$|^⟨.*⟩$/u.test(word);
 
 /** Which part of a character it is called by: "1/3"; null: by none. @param {Name} name */
-export const partOf = ({ word }) => /\((\d+\/\d+)\)$/u.exec(word)?.[1] ?? null;
+export const byteOf = ({ word }) => /\((\d+\/\d+)\)$/u.exec(word)?.[1] ?? null;
 
 /** What the name of a punctuation mark has around the mark itself; null: it is something else. @param {Pick<Token, "text"|"partial"|"special"|"patch">} token */
 export function quotesAround({ text, partial, special, patch }) {

@@ -11,7 +11,7 @@ import {
   isPiece,
   isWide,
   namesOf,
-  partOf,
+  byteOf,
   quotesAround,
   tokenName,
   visibleText,
@@ -224,7 +224,7 @@ export function createStrip(root, actions, name) {
           pad: !inside(side.real, token.index),
           nth: names[token.index].nth,
           place: positionIdOf(side, token),
-          part: token.partial ? partOf(names[token.index]) : null,
+          part: token.partial ? byteOf(names[token.index]) : null,
         });
       buttons = side.tokens.map(({ index }) => made[index].button);
       if (name === "target") buttons.push(nextButton(buttons.length, choose));
