@@ -144,7 +144,7 @@ function partedLine({ tree }, [a, b], session) {
   );
   const [whole, other] = parted.map(({ all }, i) => h("span", null, badge(i), ` ${smallPercent(all)}`));
   const said = phrase("pair.parted", { first, second, whole, other });
-  return h("p", { title: t("pair.parted_about"), dataset: { testid: "pair-parted" } }, said);
+  return h("p", { class: "parted", title: t("pair.parted_about"), dataset: { testid: "pair-parted" } }, said);
 }
 
 /** A product of many probabilities has its size in its first digits. @param {number} p */
