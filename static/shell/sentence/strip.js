@@ -6,12 +6,12 @@
 import { lazy } from "../../data/lazily.js";
 import {
   below,
+  byteOf,
   bytesLabel,
   characterGroups,
   isPiece,
   isWide,
   namesOf,
-  byteOf,
   quotesAround,
   tokenName,
   visibleText,
