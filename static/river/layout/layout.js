@@ -185,7 +185,7 @@ function wordsOf(bands, squares, above, { type, fold = 0, which = 0 }) {
   const own = first.length ? first : squares; // of an open layer
   if (!own.length) return { said: null, table: null };
   const bottom = Math.max(...own.map(bottomOf));
-  const y = above ? Math.min(...own.map((one) => one.y)) - 7 : bottom + (SAID + 6) * type;
+  const y = above ? Math.min(...own.map((one) => one.y - one.over)) - 7 : bottom + (SAID + 6) * type;
   const fits = above || !fold || y + 8 <= fold;
   const beside = above && which > 0 && end - x - which >= LEAST_SAID * type;
   return { said: fits ? { x, y, width: end - x - (beside ? which : 0), beside } : null, table: bottom - TABLE * type };
