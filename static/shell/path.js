@@ -327,13 +327,15 @@ function walkTabs(event, tabs, actions, modelOf) {
 
 /** From a view into the walk, which plays, and back to where it was pressed. @param {Actions} actions @param {(state: any) => any} modelOf */
 function walkButton(actions, modelOf) {
-  let from = /** @type {string|null} */ (null); // null: a link opened it
+  let from = /** @type {{view: string, top: number}|null} */ (null); // null: a link opened it
   const click = () => {
     const state = actions.get();
     const model = modelOf(state);
     const walking = state.view === "computation";
-    actions.set(walking ? { view: from ?? computation.within?.(state, model) } : walkFrom(state, model));
-    from = walking ? null : state.view;
+    const [began, top] = [from, scrollY];
+    actions.set(walking ? { view: began?.view ?? computation.within?.(state, model) } : walkFrom(state, model));
+    if (walking && began) requestAnimationFrame(() => scrollTo({ top: began.top, behavior: "instant" }));
+    from = walking ? null : { view: state.view, top };
   };
   const soon = () => computation.load?.().catch(() => {});
   const on = { click, pointerenter: soon, focus: soon };

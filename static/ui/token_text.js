@@ -68,7 +68,7 @@ export function actualOf({ written }, { position, candidates }) {
 }
 
 /** Text about the tokens that the list does not show; its tooltip says which setting excluded how much. @param {any} model @param {any} prediction @param {number} limit */
-export function restOf(model, { candidates, n_kept, mass_cut, masses_cut, settings }, limit) {
+export function restOf(model, { candidates, n_kept, masses_cut, settings }, limit) {
   if (settings.temperature === 0) return t("next.greedy");
   const more = n_kept - candidates.slice(0, limit).filter((/** @type {{kept: boolean}} */ { kept }) => kept).length;
   const cut = model.vocab_size - model.never_sampled.length - n_kept;
@@ -77,8 +77,7 @@ export function restOf(model, { candidates, n_kept, mass_cut, masses_cut, settin
   const nameOf = (/** @type {string} */ by) => (by === "banned" ? t("generation.banned") : by.replace("_", "\u2011"));
   const parts = of.map(([name, mass]) => `${nameOf(name)} ${percent(mass)}`).join(" + ");
   const title = of.length ? t("next.rest_by", { parts }) : null;
-  const vars = { more: integer(more), cut: integer(cut), mass: percent(mass_cut) };
-  return h("span", { title }, t(key, vars));
+  return h("span", { title }, t(key, { more: integer(more), cut: integer(cut) }));
 }
 
 /**

@@ -242,6 +242,7 @@ def test_the_walk_is_walked(page: "Page", cases: dict[str, Case]) -> None:
     page.wait_for_function("() => !document.querySelector('[data-testid=walk-play]').textContent.includes('❚❚')")
     assert at.inner_text() == f"step {total} of {total}"
     to_station(page, "prediction")
+    top = page.evaluate("() => scrollY")
     page.get_by_test_id("walk-through").click()  # it plays at once, from what is open
     page.wait_for_selector('[data-step="out.answer"][aria-current="step"]')
     expect(page.get_by_test_id("walk-play")).to_contain_text("Play")
@@ -249,6 +250,7 @@ def test_the_walk_is_walked(page: "Page", cases: dict[str, Case]) -> None:
     page.get_by_test_id("walk-through").click()
     expect(page.locator("#tab-prediction")).to_have_attribute("aria-selected", "true")
     expect(page.get_by_test_id("walk-play")).to_be_hidden()
+    page.wait_for_function("top => scrollY === top", arg=top)  # as it was when this was pressed
 
     open_at(page, cases["encoder-decoder"], computation__step="attn.softmax", attention="decoder")
     all_heads(page)

@@ -165,8 +165,8 @@ def check_bars(page: "Page", truth: "Distribution", used: "SamplingSettings") ->
         assert f"{cut:,} " in rest
         names = ("never", "top\u2011k", "top\u2011p", "min\u2011p")
         by = [(name, mass) for name, mass in zip(names, truth.masses, strict=True) if mass]
-        assert f"excluded: {percent(truth.mass_cut)} together" in rest
-        assert about[0] == "Excluded: " + " + ".join(f"{name} {percent(mass)}" for name, mass in by)
+        parts = " + ".join(f"{name} {percent(mass)}" for name, mass in by)
+        assert about[0] == f"Excluded, of the probabilities after temperature: {parts}"
 
 
 def test_the_row_and_the_token_that_follows_are_named(

@@ -49,7 +49,7 @@ def cut_off(model: Checkpoint, text: str, target: str) -> str:
 def test_what_is_cut_off_is_counted_without_them(page: "Page", translator: Checkpoint) -> None:
     show(page, translator, SENTENCES[0], target=TARGET)
     assert (
-        f"{cut_off(translator, SENTENCES[0], TARGET)} others excluded" in page.get_by_test_id("next-rest").inner_text()
+        f"{cut_off(translator, SENTENCES[0], TARGET)} tokens excluded" in page.get_by_test_id("next-rest").inner_text()
     )
 
 
@@ -108,5 +108,5 @@ def test_an_opened_file_leaves_them_out(
     page.wait_for_function("() => (document.body.dataset.traced ?? '').includes('banana')")
     drawn(page)
     assert (
-        f"{cut_off(translator, SENTENCES[0], TARGET)} others excluded" in page.get_by_test_id("next-rest").inner_text()
+        f"{cut_off(translator, SENTENCES[0], TARGET)} tokens excluded" in page.get_by_test_id("next-rest").inner_text()
     )

@@ -234,7 +234,6 @@ def test_a_sheet_leaves_in_sight_what_it_speaks_of(open_page: "Callable[..., Pag
     page = open_page(viewport={"width": viewport[0], "height": viewport[1]})
     river = page.get_by_test_id("river")
     opened(page, "model")
-    drawn(page)
     before = page.evaluate(IN_SIGHT)
     for button in ("dock-cache", "dock-generation"):
         page.get_by_test_id(button).click()
