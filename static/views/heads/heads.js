@@ -31,7 +31,7 @@ export function buildHeads() {
   const title = h("h2", { class: "sr-only", id: newId("heads-title") }, t("heads.title"));
   const grid = h("div", { dataset: { control: "heads" } });
   const all = h("button", {
-    class: "btn",
+    class: "btn quiet",
     type: "button",
     "aria-expanded": false,
     dataset: { testid: "all-heads" },
@@ -40,7 +40,7 @@ export function buildHeads() {
   const eye = buildSwitch();
   const rank = h("button", { class: "btn quiet rank-heads", type: "button", dataset: { testid: "rank-heads" } });
   rank.append(t("rank.title"));
-  const element = h("div", { class: "heads-row" }, title, grid, all, eye, rank);
+  const element = h("div", { class: "heads-row" }, title, grid, eye, all, rank);
   all.addEventListener("click", () => {
     const shown = element.classList.toggle("all");
     update(all, { "aria-expanded": shown });
