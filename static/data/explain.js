@@ -2,6 +2,7 @@
 
 import { compared, sidesAfter } from "../model/compare/runs.js";
 import { can, stackOf } from "../model/description.js";
+import { indexOfMost } from "../model/matrix.js";
 import { position, rowOf } from "../model/selection.js";
 import { inside } from "../model/sides.js";
 import { choice, onOff, typed } from "../state/fields.js";
@@ -199,6 +200,5 @@ export function measuredRequest(state, trace) {
 function answerAsTrained({ asTrained, withoutKnockouts }, row) {
   const { classes = null, predictions = {} } = asTrained ?? withoutKnockouts ?? {};
   if (!classes) return row === null ? null : (predictions[row]?.candidates[0]?.id ?? null);
-  const chances = classes.map(({ probability }) => probability);
-  return chances.indexOf(Math.max(...chances));
+  return indexOfMost(classes.map(({ probability }) => probability));
 }

@@ -216,7 +216,7 @@ export function takeInvitation() {
   if (found.kept.key || !key || code !== found.kept.code) keepRoom(found.kept);
 }
 
-/** Who comes back reads first: nothing plays. */
+/** On return, nothing plays by itself. */
 const atRest = walkState.patch({ plays: false }).viewState;
 
 /** Longer links are not remembered. */

@@ -91,9 +91,9 @@ export function kindOfToken({ text, partial, special }, before) {
   if (/^ ?[.。]$/.test(text)) return t("token_kind.stop");
   if (/^ ?[,、]$/.test(text)) return t("token_kind.comma");
   if (/^ ?"$/.test(text)) return t("token_kind.quote");
-  if (/^ ?[“„«「『]$/.test(text)) return t("token_kind.opening");
+  if (/^ ?[“„«「『‘]$/.test(text)) return t("token_kind.opening");
   if (/^ ?[”»」』]$/.test(text)) return t("token_kind.closing");
-  if (/^ ?['‘’`]$/.test(text)) return t("token_kind.apostrophe");
+  if (/^ ?['’]$/.test(text)) return t("token_kind.apostrophe");
   const piece = isPiece({ text, partial, special }, before);
   return piece ? t("token_kind.piece", { word: `${before.text.trim()}${text}` }) : null;
 }

@@ -194,7 +194,7 @@ function createCandidates(actions, session) {
   new ResizeObserver(fit).observe(node);
   const self = {
     node,
-    /** Told why the candidate that is pointed at, or has the focus, is not drawn. @type {(why: string|null) => void} */
+    /** Called with the reason why the candidate that is pointed at, or has the focus, is not drawn. @type {(why: string|null) => void} */
     onPoint: () => {},
     /** @param {ModelTrace} trace @param {State} state */
     draw(trace, state) {
@@ -306,7 +306,7 @@ const isDrawn = ({ cut }) => cut === null;
 /** What leaves out the unlikely: its name in an answer, and in the state. @type {Record<string, "topK"|"topP"|"minP">} */
 const FILTERS = { top_k: "topK", top_p: "topP", min_p: "minP" };
 
-/** Why a token is not drawn: "too unlikely to be drawn (top-p 0.95)". @param {{cut?: string|null}} candidate @param {State} state */
+/** Why a token is not drawn: "too unlikely (top-p 0.95)". @param {{cut?: string|null}} candidate @param {State} state */
 function filterOf({ cut }, state) {
   if (state.temperature === 0) return t("candidates.cut.greedy");
   if (cut === "banned") return t("candidates.cut.banned");

@@ -72,8 +72,6 @@ function createPadding(actions, model) {
       const now = padCount ? maskNow(padMask, leak) : "";
       if (nothing) mask.set(padMask, t(`${why}_none`), "", true);
       else mask.set(padMask, t(`${hidden.length ? "picture" : "masks"}.padding_about`), now, false);
-      mask.row.classList.toggle("changed", !padMask && !nothing);
-      row.classList.toggle("changed", padCount > 0);
       const [skips, place] = [skipsPads(model()), padCount && trace ? positionsNow(trace, state) : ""];
       positions.set(padFollow && skips, t(`masks.positions${skips ? "" : "_always"}_about`), place, !skips);
     },
@@ -252,7 +250,6 @@ export function createMasks({ root, tools }, actions, modelOf, ground) {
       causal.set(false, t(about), t("masks.off_in_now", { n: layers.length, layers: layers.join(", ") }));
     else causal.set(on, t(about), effectNow);
     kept = shown && placeOf(state).name === "head" ? chosenNow(shown, state) : {};
-    causal.row.classList.toggle("changed", !noSwitch && (layers.length > 0 || on !== trainedCausal(now)));
     padding.draw(shown, real, leak);
     menu.draw(real);
     edits.draw(shown, state);

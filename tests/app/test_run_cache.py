@@ -95,10 +95,12 @@ def test_another_run_takes_nothing_of_it(other: Run, counted: Counted) -> None:
 def test_a_run_with_interventions_is_never_kept(counted: Counted) -> None:
     traceable = RunCache(2**24).over(counted)
     run, off = Run([1, 2, 3]), {"layers.0.attn.z": lambda z, first: z * 0}
-    edited, plain, again = (traceable.trace(one, ["logits"]) for one in (replace(run, edit=off), run, run))
-    assert not edited.tensors["logits"].equal(plain.tensors["logits"])
-    assert again.tensors["logits"].equal(plain.tensors["logits"])
-    assert counted.passes == 2
+    edit = replace(run, edit=off)
+    edited, plain, again, last = (traceable.trace(one, ["logits"]).tensors["logits"] for one in (edit, run, run, edit))
+    assert not edited.equal(plain)
+    assert again.equal(plain)
+    assert last.equal(edited)
+    assert counted.passes == 3
 
 
 def test_nothing_is_kept_of_a_long_text(counted: Counted, monkeypatch: pytest.MonkeyPatch) -> None:

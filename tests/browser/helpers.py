@@ -226,7 +226,7 @@ def offered(page: "Page") -> set[str]:
 
 
 def to_station(page: "Page", view: str) -> None:
-    """Opens a view by its tab, or on a phone by the list in the place of the tabs."""
+    """Opens a view by its tab, or, where there is no room for the tabs, by the list."""
     tab = page.locator(f'[data-testid="station"][data-view="{view}"]')
     if tab.is_visible():
         tab.click()

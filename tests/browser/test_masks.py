@@ -104,9 +104,10 @@ def test_the_sentence_says_what_a_mask_did_to_the_prediction(page: "Page", model
     page.get_by_test_id("switch-causal").click()
     alone, free = traced(model), traced(model, Masks(causal=False))
     (word, _), (now, p) = answer(alone, model, -1), answer(free, model, -1)
-    expect(says).to_contain_text("Causal off: every token also sees later ones. The prediction ")
-    after = brief_percent(float(free.tensors["logits"][-1].double().softmax(0)[model.tokenizer.encode(f" {word}")[0]]))
-    same = re.compile(f"The prediction {word} (falls|rises) to {after}")
+    expect(says).to_contain_text("Causal off: tokens before cat also see later ones. The prediction ")
+    at = model.tokenizer.encode(f" {word}")[0]
+    before, after = (float(one.tensors["logits"][-1].double().softmax(0)[at]) for one in (alone, free))
+    same = f"The prediction {word} {'falls' if after < before else 'rises'} to {brief_percent(after)}"
     expect(says).to_contain_text(same if now == word else f"The prediction is now {now} ({p}).")
     expect(says.get_by_role("button")).to_have_text("Switch causal on")
 
@@ -140,8 +141,10 @@ def test_in_a_head_the_sentence_says_what_a_mask_did_there_and_takes_it_back(
     before = say.bounding_box()
     page.get_by_test_id("switch-causal").click()
     free = traced(model, Masks(causal=False))
-    was, now = (brief_percent(float(one.tensors[NAME][HEAD][8, 7])) for one in (traced(model), free))
-    change = rf"attends (less|more) to .* \({was} → {now}\)"  # of the chosen row, which is the last
+    before_free, after_free = (float(one.tensors[NAME][HEAD][8, 7]) for one in (traced(model), free))
+    was, now = map(brief_percent, (before_free, after_free))
+    more = "more" if after_free > before_free else "less"
+    change = rf"attends {more} to .* \({re.escape(was)} → {re.escape(now)}\)"  # of the chosen row, which is the last
     expect(says).to_contain_text(re.compile(rf"Causal off: {'.* ' + change}\. The prediction "))
     expect(says).to_contain_text("The model was not trained for this.")
     assert say.bounding_box() == before

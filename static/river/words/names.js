@@ -73,7 +73,7 @@ export const lensTitleOf = ({ classes }) => t(classes ? "river.so_far" : "river.
 export const headWordsOf = ({ attentions }) =>
   t(attentions.every(showsMeans) ? "river.groups_short" : "river.heads_short");
 
-/** Whether there are bars below the small squares: a measurement may be refused. @param {Pick<ModelTrace, "ablations">} trace */
+/** Whether the small squares have bars: a measurement may be refused. @param {Pick<ModelTrace, "ablations">} trace */
 export const hasBars = ({ ablations }) => Boolean(ablations && !ablations.error);
 
 /** How to read a small square and its bar, from the longest to the shortest. @param {Pick<ModelTrace, "attentions"|"ablations">} trace @param {boolean} [changed]  where it shows the difference */
@@ -129,7 +129,7 @@ export function barsOf({ answers, answersBefore, fall, difference = false }, mos
       text: briefPercent(answer.p),
       change:
         difference && was !== null
-          ? (listed === null ? bound(least, answer.p) : "") + pointsText(was, answer.p)
+          ? (listed === null ? about(0, least ?? 0, answer.p) : "") + pointsText(was, answer.p)
           : changeText(was, answer.p),
       before: was,
       signed: difference && was !== null,
@@ -140,11 +140,13 @@ export function barsOf({ answers, answersBefore, fall, difference = false }, mos
   const others = { name: t("river.others"), p: rest, text: briefPercent(rest), before: null, rest: true };
   if (!difference || bars.some(({ before }) => before === null)) return [...bars, others];
   const gone = Math.max(0, 1 - bars.reduce((sum, { before }) => sum + (before ?? 0), 0));
-  return [...bars, { ...others, before: gone, change: pointsText(gone, rest), signed: true }];
+  const slack = ((least ?? 0) / 2) * first.filter(({ id }) => !before.has(id)).length;
+  const change = about(gone - slack, gone + slack, rest) + pointsText(gone, rest);
+  return [...bars, { ...others, before: gone, change, signed: true }];
 }
 
-/** "≈" before a change from what was not listed: less than `least`, which may round in two ways. @param {number|null} least @param {number} p */
-const bound = (least, p) => (pointsText(0, p) === pointsText(least ?? 0, p) ? "" : "≈\u00a0");
+/** "≈" before a change from what is only known to be between `least` and `most`, if that may round in two ways. @param {number} least @param {number} most @param {number} p */
+const about = (least, most, p) => (pointsText(least, p) === pointsText(most, p) ? "" : "≈\u00a0");
 
 /** A change of a probability, in percentage points: "−36 points". A large one fits the rounded numbers shown beside it. @param {number} was @param {number} now */
 function pointsText(was, now) {
@@ -182,7 +184,7 @@ export const wroteText = (word) => (word ? `\u2009⇒ ${word}` : "");
 
 // Which connections are hidden.
 
-/** More places than this are said by their number. */
+/** Above this many places, only their count is given. */
 const MOST_PLACES = 3;
 
 /** How many connections are hidden, and where: "6 connections hidden (5 in head 5·5, 1 in all layers)". @param {Facts} facts */

@@ -92,7 +92,7 @@ function layout({ tabs, tree, tools, cross, drawn, two, beams, count, notes }) {
   return [head, tree.node, notes, cross.node, drawn.line, foot];
 }
 
-/** "4 of 12 written": where Play stops. @param {HTMLElement} root @param {Path} path @param {Player} player */
+/** "4 written · next stop at 12": where Play stops. @param {HTMLElement} root @param {Path} path @param {Player} player */
 function sayCount(root, { ids, nPrompt }, player) {
   const goal = player.goal();
   setText(root, t("generation.count", { done: ids.length - nPrompt, goal }));

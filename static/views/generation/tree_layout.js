@@ -1,5 +1,6 @@
 /** Where the nodes of a tree of texts stand: a column for each token, a row for each branch. Pure. */
 
+import { indexOfMost } from "../../model/matrix.js";
 import { allFrom, kidsOf, nodeAt, wayTo } from "../../state/text_tree.js";
 
 /** @import { TextTree } from "../../state/text_tree.js" */
@@ -118,8 +119,7 @@ export function otherEnd(tree, at) {
   const own = branchEnd(tree, at);
   if (own === at) return null; // nothing was left: Ten continuations go on from here
   const ends = allFrom(tree, at).filter((one) => one !== at && one !== own && waysFrom(tree, one).length === 0);
-  const lengths = ends.map((one) => wayTo(tree, one).length);
-  return ends[lengths.indexOf(Math.max(...lengths))] ?? null;
+  return ends[indexOfMost(ends.map((one) => wayTo(tree, one).length))] ?? null;
 }
 
 /** The end of the branch that goes on from a node: of the shown one, or along the oldest way. @param {TextTree} tree @param {number} at */

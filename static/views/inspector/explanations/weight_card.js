@@ -82,10 +82,10 @@ function beforeOf({ detail, detailBefore: was }, { scoring, terms, termsBefore, 
 
 const arrow = (/** @type {string} */ was, /** @type {string} */ is) => `${was} → ${is}`;
 
-/** As much of the longest bar is rounding. */
+/** Differences below this share of the longest bar are rounding. */
 const SAME = 1e-4;
 
-/** null: no bar is another. @param {ArrayLike<number>} now @param {ArrayLike<number>|null|undefined} was */
+/** The differences; null if no bar changed. @param {ArrayLike<number>} now @param {ArrayLike<number>|null|undefined} was */
 function gapsOf(now, was) {
   if (!was) return null;
   const gaps = Array.from(now, (one, i) => one - was[i]);
