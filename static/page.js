@@ -71,6 +71,7 @@ import { createHeads } from "./views/heads/heads.js";
 import { VIEWS } from "./views/index.js";
 import { createMasks } from "./views/masks.js";
 import { PANELS } from "./views/panels.js";
+import { isModel } from "./views/places.js";
 
 /**
  * @import { ModelTrace } from "./data/model_trace.js"
@@ -88,7 +89,7 @@ import { PANELS } from "./views/panels.js";
  * Shows `state`: immediately what depends only on it, and what shows a trace as soon as that arrives.
  * @param {{loader: ReturnType<typeof import("./data/loader.js").createLoader>,
  *   panels: ReturnType<typeof import("./shell/panels.js").createPanels>, status: Context["status"],
- *   onTrace: () => void, controls: Controls, trace: ModelTrace|null, without: (refused: number, error: ApiError) => void}} page
+ *   onTrace: () => void, controls: Controls, trace: ModelTrace|null, whole: boolean, without: (refused: number, error: ApiError) => void}} page
  *   `without`: sets aside an intervention that was refused
  * @param {State} state @param {boolean} [moves]  the camera moves: it needs at once what is known
  */
@@ -108,10 +109,17 @@ export async function refresh(page, state, moves = false) {
   if (waits) controls.draw(page.trace, state, null);
   panels.arrange(state);
   if (waits) panels.busy(true);
+  const turns = page.whole !== isModel(state); // the river becomes a strip, which a head's place is drawn with
+  page.whole = isModel(state);
   let first = true;
   try {
-    const shows = (/** @type {ModelTrace} */ trace, /** @type {Set<string>} */ available, alone = false) => {
-      if (alone) return together(() => panels.drawOpened(trace, state, available));
+    const shows = (/** @type {ModelTrace} */ trace, /** @type {Set<string>} */ available, alone = "") => {
+      if (alone === "place" && turns) return false;
+      if (alone)
+        return together(() => {
+          if (alone === "place") controls.draw(trace, state, null); // the row of heads stands over it
+          panels.drawOpened(trace, state, available);
+        });
       const arrived = page.trace !== trace;
       page.trace = trace;
       if (arrived) page.onTrace();
@@ -295,6 +303,7 @@ export function mount(root, store, options) {
     status,
     onTrace,
     trace: /** @type {ModelTrace|null} */ (null),
+    whole: false,
     refused: { key: "", said: "" },
     controls: /** @type {Controls} */ ({
       follow: (state) => follows.forEach((one) => one(state)),

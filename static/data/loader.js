@@ -59,6 +59,7 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
   let [turn, asked] = [0, ""];
   let shownKey = ""; // of the last trace that was drawn
   let shownState = /** @type {State|null} */ (null); // and from where in it
+  let shownHead = false; // and whether a head was open
   const later = createLater(traces);
   const isTyped = createTypist();
   const fetchers = createFetchers(traces, bring, onWait);
@@ -66,10 +67,11 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
   /**
    * Load what `needs` names. `onTrace` is called when the overview is here and whenever more is, with the needs that the
    * trace has by then; never for a state that is not the newest any more. `alone`: only for the numbers of another head in the open
-   * view, whose picture is painted before everything else is drawn.
+   * view ("picture"), or of a head where none was open ("place"): its picture is painted before everything else is drawn,
+   * unless it returns false.
    * @param {State} state
    * @param {Set<string>} needs
-   * @param {(trace: ModelTrace, available: Set<string>, alone?: boolean) => void} onTrace
+   * @param {(trace: ModelTrace, available: Set<string>, alone?: ""|"picture"|"place") => void|boolean} onTrace
    * @param {boolean} [atOnce]  what is known is shown before more has arrived
    * @returns {Promise<boolean>} false: something newer has been asked for meanwhile
    */
@@ -94,7 +96,7 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
       const available = new Set(asNeeds("explain", Object.keys(parts.explained ?? {})));
       const shown = createGathering(() => {
         if (thisTurn !== turn) return;
-        [shownKey, shownState] = [key, state];
+        [shownKey, shownState, shownHead] = [key, state, needs.has("detail")];
         onTrace(modelTrace(parts), available);
       });
       /** @type {Deliver} */
@@ -102,9 +104,9 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
         if (thisTurn !== turn) return;
         Object.assign(parts, fields, { explained: { ...parts.explained, ...fields.explained } });
         for (const one of [need].flat()) available.add(one);
-        const first = opens && need === "detail" && isAnotherHead(shownState, state);
+        const alone = opens && need === "detail" ? opensHead(shownState, state, shownHead) : "";
+        const first = alone && onTrace(modelTrace(parts), available, alone) !== false;
         if (first) {
-          onTrace(modelTrace(parts), available, true);
           opening = oncePainted(null);
           shown.within(PAINT_MS);
         }
@@ -184,14 +186,16 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
   return { load, cancel, soon, knows };
 }
 
-/** Whether nothing but another head is seen, and nothing of it is to be guessed. @param {State|null} was @param {State} now */
-const isAnotherHead = (was, now) =>
-  was !== null &&
-  was.view === now.view &&
-  was.attention === now.attention &&
-  (was.layer !== now.layer || was.head !== now.head) &&
-  !now.quiz &&
-  now.lesson === null;
+/**
+ * What of a head is drawn before the rest: its picture, or its place too; nothing where something is to be guessed, or more than the head
+ * is new. @param {State|null} was @param {State} now @param {boolean} hadHead
+ */
+function opensHead(was, now, hadHead) {
+  if (was === null || now.quiz || now.lesson !== null) return "";
+  if (!hadHead) return "place";
+  const another = was.attention === now.attention && (was.layer !== now.layer || was.head !== now.head);
+  return another && was.view === now.view ? "picture" : "";
+}
 
 /** Draws once what arrives together: all cached data arrives before the browser's next task. @param {() => void} show */
 function createGathering(show) {

@@ -77,8 +77,8 @@ test("another text cancels what takes long for the one before, and another place
 test("another head's picture is drawn before everything else; while the camera moves, what is known of it at once", async () => {
   const { loader } = noting(1, 10);
   let drawn = /** @type {string[]} */ ([]);
-  const draw = (/** @type {any} */ _, /** @type {Set<string>} */ available, alone = false) =>
-    void drawn.push([alone ? "picture" : "all", ...available].join(" "));
+  const draw = (/** @type {any} */ _, /** @type {Set<string>} */ available, alone = "") =>
+    void drawn.push([alone || "all", ...available].join(" "));
   /** @param {Partial<typeof state>} change @param {string[]} needs @param {boolean} [moves] */
   const load = async (change, needs, moves) => {
     drawn = [];
@@ -86,6 +86,7 @@ test("another head's picture is drawn before everything else; while the camera m
     return drawn;
   };
   assert.deepEqual(await load({}, []), ["all"]);
+  assert.deepEqual(await load({}, ["detail"]), ["place detail", "all detail"], "the first head");
   assert.deepEqual(await load({ head: 1 }, ["detail"]), ["picture detail", "all detail"]);
   assert.deepEqual(await load({ head: 1, key: 1 }, ["detail"]), ["all detail"], "another cell of it");
   assert.deepEqual(await load({ head: 0, view: "av" }, ["detail"]), ["all detail"], "and another view");
@@ -99,6 +100,14 @@ test("what is known of another head does not wait long for its numbers", async (
   await loader.load(state, new Set(), () => {});
   await loader.load({ ...state, head: 1 }, new Set(["detail"]), () => void drawn++);
   assert.equal(drawn, 2);
+});
+
+test("a page that cannot draw the first head by itself draws it once, with everything else", async () => {
+  const { loader } = noting(1, 10);
+  let drawn = 0;
+  await loader.load(state, new Set(), () => {});
+  await loader.load(state, new Set(["detail"]), (_, __, alone) => (alone ? false : void drawn++));
+  assert.equal(drawn, 1);
 });
 
 test("what heads do for the answer is asked for once the reader pauses, and at once where they are ranked", async () => {
