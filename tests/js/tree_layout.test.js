@@ -13,6 +13,7 @@ import {
   offersPair,
   otherEnd,
   placedFrom,
+  stubsOf,
 } from "../../static/views/generation/tree_layout.js";
 
 const RUN = { model: "gpt", text: "Tom" };
@@ -157,4 +158,38 @@ test("columns share the pane in steps, between what a word needs and what is eas
   assert.equal(columnWidth(40, 630, 1), 48); // the rest is scrolled to
   assert.equal(columnWidth(40, 630, 2), 96);
   assert.equal(columnWidth(3, 0, 1), 48); // its drawer is closed
+});
+
+test("the ways that were not taken hang below their token, in rows that no branch has", () => {
+  const tree = treeOf({ ids: [1, 2] }, { ids: [1, 5] });
+  const all = placedFrom(tree, wayTo(tree, 2));
+  const offers = /** @type {Record<number, [number, number][]>} */ ({
+    0: [
+      [9, 0.3],
+      [1, 0.2],
+      [8, 0.1],
+      [7, 0.05],
+    ],
+    1: [
+      [5, 0.4],
+      [6, 0.2],
+      [4, 0.001],
+    ],
+  });
+  const offered = (/** @type {number} */ at) => (offers[at] ?? []).map(([id, before]) => ({ id, before }));
+  const places = (/** @type {number} */ rows) =>
+    stubsOf(tree, all, new Set(wayTo(tree, 2)), offered, rows).map(({ id, column, row, instead }) => [
+      id,
+      column,
+      row,
+      instead,
+    ]);
+  // 1 is written, 5 is a branch, 4 too unlikely; below the branch 5 there is a row left for 6.
+  assert.deepEqual(places(3), [
+    [9, 1, 1, 1],
+    [8, 1, 2, 1],
+    [6, 2, 2, 2],
+  ]);
+  assert.deepEqual(places(2), [[9, 1, 1, 1]]);
+  assert.deepEqual(places(1), []);
 });

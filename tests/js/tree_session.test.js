@@ -60,7 +60,7 @@ function page() {
     const { tree } = store.get();
     return wayTo(tree, session.here()).map((at) => [nodeAt(tree, at).how, ...nodeAt(tree, at).ids]);
   };
-  return { store, session, traceNow, arrive, step, shown };
+  return { store, session, actions, traceNow, arrive, step, shown };
 }
 
 test("steps are kept with what drew them; Back keeps them ahead", async () => {
@@ -206,4 +206,32 @@ test("a link without a tree says that its tokens came with it", async () => {
     ["given", 7],
     ["given", 9],
   ]);
+});
+
+test("another token is written in the place of one, and what is not known of a text is asked for once", async () => {
+  const { store, session, arrive, step, actions } = page();
+  await arrive();
+  await step(7);
+  await step(8);
+  const way = wayTo(session.tree(), session.here());
+  assert.deepEqual(
+    session.offered(way[0]).map(({ id }) => id),
+    [7, 8, 9],
+  );
+  session.instead(way[0], 9);
+  await arrive();
+  assert.deepEqual([store.get().ids, store.get().nPrompt], [[...PROMPT, 9], 3]);
+
+  const asked = /** @type {number[][]} */ ([]);
+  actions.alternatives = async (/** @type {any} */ _, /** @type {number[]} */ positions) => {
+    asked.push(positions);
+    return positions.map((position) => ({ position, candidates: [token(5)] }));
+  };
+  store.set({ ids: [...PROMPT, 4, 6], nPrompt: 3 }); // as a link brings it
+  await arrive();
+  await new Promise((resolve) => session.askOffered(() => resolve(null)));
+  const linked = wayTo(session.tree(), session.here());
+  assert.deepEqual([asked, session.offered(linked[1]).map(({ id }) => id)], [[[3]], [5]]);
+  session.askOffered(() => assert.fail("asked again"));
+  assert.equal(asked.length, 1);
 });

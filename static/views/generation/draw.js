@@ -43,7 +43,7 @@ function createPanel(root, actions) {
     tabs: createSheetTabs("generation", actions),
     tools: createTreeTools(session, actions, tree.zooms, { ways, restart: restart.node }),
     cross: createCrossRow(session, actions),
-    drawn: createDrawn(session),
+    drawn: createDrawn(session, player),
     beams: createBeams(session, actions),
     two: createTwoSettings(session, player, actions),
     count: h("span", { class: "dim count", dataset: { testid: "gen-count" } }),
@@ -92,10 +92,10 @@ function layout({ tabs, tree, tools, cross, drawn, two, beams, count, notes }) {
   return [head, tree.node, notes, cross.node, drawn.line, foot];
 }
 
-/** "4 written · next stop at 12": where Play stops. @param {HTMLElement} root @param {Path} path @param {Player} player */
+/** "4 written"; pointed at, where Play stops. @param {HTMLElement} root @param {Path} path @param {Player} player */
 function sayCount(root, { ids, nPrompt }, player) {
   const goal = player.goal();
-  setText(root, t("generation.count", { done: ids.length - nPrompt, goal }));
+  setText(root, t("generation.count", { done: ids.length - nPrompt }));
   update(root, { title: t("generation.count_about", { goal }) });
 }
 

@@ -65,18 +65,37 @@ export function takenBy({ candidates }, u) {
   return candidates.find((one) => one.id === id && one !== candidates[0]) ?? null;
 }
 
-/** All parts of [0, 1) side by side, with u marked. @param {Part[]} parts @param {number|null} u @param {(part: Part) => boolean} [fits]  whose words stand in it */
-export const sharesLine = (parts, u, fits = () => false) => [
-  ...parts.map((part) =>
-    h(
-      "span",
-      {
-        class: `share${part.hit ? " hit" : ""}${part.id === null ? " rest" : ""}`,
-        style: { left: `${part.from * 100}%`, width: `${(part.to - part.from) * 100}%` },
-      },
-      fits(part) ? part.text : null,
-    ),
-  ),
+/** The side of the mark that has more room for words: the share of the other is left free. @param {Part} part @param {number|null} u @returns {{left: number, right: number}} */
+const besideMark = ({ hit, from, to }, u) => {
+  if (!hit || u === null) return { left: 0, right: 0 };
+  return u - from > to - u ? { left: 0, right: to - u } : { left: u - from, right: 0 };
+};
+
+/** How much of the line the words of a part have. @param {Part} part @param {number|null} u */
+export function roomFor(part, u) {
+  const { left, right } = besideMark(part, u);
+  return part.to - part.from - left - right;
+}
+
+/**
+ * All parts of [0, 1) side by side, with u marked.
+ * @param {Part[]} parts @param {number|null} u @param {(part: Part) => boolean} [fits]  whose words stand in it
+ * @param {(part: Part) => {title: string, click: () => void}|null} [taking]  what a click on it does
+ */
+export const sharesLine = (parts, u, fits = () => false, taking = () => null) => [
+  ...parts.map((part) => {
+    const { left, right } = besideMark(part, u);
+    const takes = taking(part);
+    const kinds = ["share", part.hit && "hit", part.id === null && "rest", takes && "takes"];
+    const style = {
+      left: `${part.from * 100}%`,
+      width: `${(part.to - part.from) * 100}%`,
+      paddingLeft: `${left * 100}%`,
+      paddingRight: `${right * 100}%`,
+    };
+    const attrs = { class: kinds.filter(Boolean).join(" "), title: takes?.title, style };
+    return h("span", { ...attrs, ...(takes && { on: { click: takes.click } }) }, fits(part) ? part.text : null);
+  }),
   u !== null && h("i", { class: "u", style: { left: `${u * 100}%` } }),
 ];
 

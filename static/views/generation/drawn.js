@@ -10,7 +10,7 @@ import { headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
 import { placeOf } from "../places.js";
-import { partsOf, sharesLine, wordsWidth } from "./draw_bar.js";
+import { partsOf, roomFor, sharesLine, wordsWidth } from "./draw_bar.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -20,14 +20,27 @@ import { partsOf, sharesLine, wordsWidth } from "./draw_bar.js";
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
  * @import { Part } from "./draw_bar.js"
+ * @import { Player } from "./buttons.js"
  * @import { Path, Session } from "./session.js"
  */
 
-/** @param {Session} session */
-export function createDrawn(session) {
+/** @param {Session} session @param {Player} player */
+export function createDrawn(session, player) {
   const how = h("p", { class: "drawn-said", role: "status", dataset: { testid: "gen-drawn" } });
   const line = h("div", { class: "shares drawn-line", "aria-hidden": true, title: t("generation.shares_about") });
   const looks = h("p", { class: "dim looks-said", dataset: { testid: "gen-looks" } });
+  /** What a click on the share of another token does: that one is written there. @param {Path} path @param {number} index */
+  const takingAt =
+    (path, index) =>
+    (/** @type {Part} */ { id, hit }) => {
+      if (id === null || hit || index < path.nPrompt) return null;
+      const [token, taken] = [id, path.ids[index]].map((one) => tokenName(session.word(one)));
+      const click = () => {
+        player.pause();
+        session.go({ ids: [...path.ids.slice(0, index), id], nPrompt: path.nPrompt });
+      };
+      return { title: t("generation.instead", { token, taken }), click };
+    };
   return {
     /** In the line below the tree, and over it as a bar. */
     ...{ how, line },
@@ -42,9 +55,16 @@ export function createDrawn(session) {
       const word = namedToken(session.word(path.ids[index]));
       const greedy = step?.settings.temperature === 0;
       replace(how, howOf({ step, index, word, path, greedy, from: trace?.targetFrom ?? null }));
-      line.hidden = !step?.from || step.u === null;
-      const wide = (/** @type {Part} */ part) => wordsWidth(part) < (part.to - part.from) * line.clientWidth;
-      if (!line.hidden) replace(line, sharesLine(partsOf(session, step.from, step.u), step.u, wide));
+      const { from, u } = step ?? session.taken(path.ids.slice(0, index + 1)) ?? { from: null, u: null };
+      line.hidden = !from || (step && u === null);
+      const wide = (/** @type {Part} */ part) => wordsWidth(part) < roomFor(part, u) * line.clientWidth;
+      if (!line.hidden) {
+        const parts = partsOf(session, from, u).map((one) => ({
+          ...one,
+          hit: u === null ? one.id === path.ids[index] : one.hit,
+        }));
+        replace(line, sharesLine(parts, u, wide, takingAt(path, index)));
+      }
       const most = strongestOf(trace, state, path, index);
       if (most) replace(looks, looksOf(most, session.word(path.ids[index])));
       const isHead = placeOf(state).name === "head" && trace !== null && followsQuery(state, trace.model);

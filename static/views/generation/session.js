@@ -35,6 +35,9 @@ import { forkOf, otherEnd } from "./tree_layout.js";
  *   `text`: the typed sentence; `given`: no token was taken yet; `typed`: the reader wrote all of it
  */
 
+/** So many places of a text are asked about. */
+const MOST_ASKED = 64;
+
 /** @param {Actions} actions */
 export function createSession(actions) {
   /** @type {ModelTrace|null} */
@@ -70,6 +73,17 @@ export function createSession(actions) {
 
   /** @type {Map<string, Prediction>} what could come next, by run and ids */
   const nexts = new Map();
+
+  /** What else could have stood in a text, where no step has said it, by run and ids. @type {Map<string, {id: number, before: number}[]>} */
+  const alternatives = new Map();
+
+  /** The shown run and the ids of a node; null: it is of another run. @param {number} at */
+  function keyOfNode(at) {
+    const now = path();
+    const tree = shownTree();
+    if (!now || !sameRun(tree.runs[nodeAt(tree, at).run], runOf(now))) return null;
+    return keyOf(runOf(now), textAt(tree, at).ids);
+  }
 
   /** A taken token is shown before a trace has it. @param {Prediction|null} prediction @param {WritingRun} run @param {number[]} ids  after which it is */
   function read(prediction, run, ids) {
@@ -229,6 +243,42 @@ export function createSession(actions) {
     rename: (at, name) => actions.set({ tree: renamed(shownTree(), at, name) }),
     /** @param {number} at @param {boolean} folds */
     fold: (at, folds) => actions.set({ tree: folded(shownTree(), at, folds) }),
+    /** What else could stand after a node of the shown run, the likeliest first; none: it is not known. @param {number} at @returns {{id: number, before: number}[]} */
+    offered(at) {
+      const key = keyOfNode(at);
+      const found = key === null ? undefined : (nexts.get(key)?.candidates ?? alternatives.get(key));
+      return found ?? [];
+    },
+    /** Asks, once, for what else could have stood in the shown text where no step has said it. @param {() => void} then */
+    askOffered(then) {
+      const state = actions.get();
+      const now = path();
+      if (!now || !trace?.written || state.file !== null || trace.key !== JSON.stringify(requestOf(state))) return;
+      const run = runOf(now);
+      const { start } = trace.written.real;
+      const keys = now.ids.map((_, i) => keyOf(run, now.ids.slice(0, i + 1)));
+      const rows = [...keys.keys()]
+        .slice(now.nPrompt - 1, -1)
+        .filter((i) => !nexts.has(keys[i]) && !alternatives.has(keys[i]));
+      if (rows.length === 0) return;
+      for (const i of rows) alternatives.set(keys[i], []);
+      const positions = rows.slice(-MOST_ASKED).map((i) => start + i);
+      actions.alternatives(state, positions).then(
+        (found) => {
+          for (const one of found) {
+            for (const candidate of one.candidates) if (!words.has(candidate.id)) words.set(candidate.id, candidate);
+            alternatives.set(keys[one.position - start], one.candidates);
+          }
+          then();
+        },
+        () => {},
+      );
+    },
+    /** Another token in the place of the one after a node. @param {number} up @param {number} id */
+    instead(up, id) {
+      const { ids, nPrompt } = textAt(shownTree(), up);
+      show([...ids, id], nPrompt);
+    },
     /** Where the shown text forked last, and the other one. */
     fork: () => (here() < 0 ? null : forkOf(shownTree(), here())),
     /** A text that was left after what is shown: its end, its first token there, and how many it has. */

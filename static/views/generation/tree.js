@@ -9,8 +9,8 @@ import { pairOf } from "../../state/tree_changes.js";
 import { h, keepingFocus, replace, svg, update } from "../../ui/dom.js";
 import { briefPercent, number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { neighbour, offersPair } from "./tree_layout.js";
-import { editOf, nodeLabel, pictureOf, SIZE, treeEdge } from "./tree_picture.js";
+import { branchEnd, neighbour, offersPair } from "./tree_layout.js";
+import { editOf, forkPath, nodeLabel, pictureOf, SIZE, treeEdge } from "./tree_picture.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -19,7 +19,7 @@ import { editOf, nodeLabel, pictureOf, SIZE, treeEdge } from "./tree_picture.js"
  * @import { Actions } from "../view.js"
  * @import { Player } from "./buttons.js"
  * @import { Session } from "./session.js"
- * @import { Placed } from "./tree_layout.js"
+ * @import { Placed, Stub } from "./tree_layout.js"
  * @import { Picture } from "./tree_picture.js"
  */
 
@@ -30,7 +30,7 @@ const STEPS = 16;
 const LEAST_SHARES = 1;
 /** @param {Session} session @param {Player} player @param {Actions} actions */
 export function createTree(session, player, actions) {
-  let [zoom, room, drawn] = [1, 0, ""];
+  let [zoom, room, high, drawn] = [1, 0, 0, ""];
   let all = /** @type {Placed[]} */ ([]);
   let known = /** @type {TextTree|null} */ (null);
   const edges = svg("svg", { class: "tree-edges", "aria-hidden": true });
@@ -46,11 +46,13 @@ export function createTree(session, player, actions) {
   );
   const offered = h("p", { class: "tree-bare", hidden: true }, h("span", null, t("generation.hint")));
   // In a closed drawer nothing can be scrolled to: it is drawn again when that opens, or has another width.
+  // What it leaves free below its branches, the ways that were not taken fill.
+  const pane = h("div", { class: "tree" }, scroll, offered);
   new ResizeObserver(([{ contentRect }]) => {
-    if (contentRect.width === room) return;
-    room = contentRect.width;
+    if (contentRect.width === room && contentRect.height === high) return;
+    [room, high] = [contentRect.width, contentRect.height];
     if (room > 0) draw(last.trace, last.state);
-  }).observe(scroll);
+  }).observe(pane);
   const zooms = [-1, 1].map((step) => {
     const name = step < 0 ? "out" : "in";
     const attrs = {
@@ -104,12 +106,15 @@ export function createTree(session, player, actions) {
     scroll.dataset.ids = session.path()?.ids.join(".") ?? ""; // what is written, for tests
     const at = ZOOMS.indexOf(zoom);
     zooms.forEach((button, up) => update(button, { "aria-disabled": ZOOMS[at + (up ? 1 : -1)] ? null : "true" }));
-    const words = wayTo(tree, here).map((one) => nodeAt(tree, one).ids.map(session.word));
+    const way = wayTo(tree, branchEnd(tree, here));
+    const words = way.map((one) => nodeAt(tree, one).ids.map(session.word));
     const stand = standOf(tree, here);
-    const content = JSON.stringify([here, stand, zoom, room, words]);
+    const offers = way.map((one) => session.offered(one).length);
+    const content = JSON.stringify([here, stand, zoom, room, high, words, offers]);
     if (tree === known && content === drawn) return;
     [known, drawn] = [tree, content];
     paint(here, stand, trace);
+    if (high > 0) session.askOffered(() => draw(last.trace, last.state));
   }
 
   /** The node of the chosen token: the page may look back in its text. @param {TextTree} tree @param {number} here */
@@ -132,6 +137,7 @@ export function createTree(session, player, actions) {
       trace,
       zoom, // large type zooms the whole panel
       room,
+      high: high - STEPS,
       brief: last.state.lesson !== null,
     });
     ({ all } = picture);
@@ -143,9 +149,16 @@ export function createTree(session, player, actions) {
     update(scroll, { dataset: { rows: 1 + Math.max(...all.map(({ row }) => row)) } });
     update(edges, { viewBox: `0 0 ${width} ${height}`, width, height });
     replace(edges, edgesOf(picture));
+    const instead = (/** @type {Stub} */ { up, id }) => {
+      player.pause();
+      session.instead(up, id);
+    };
     const [buttons, more] = [
       all.map((one) => itemOf(picture, one, go)),
-      all.flatMap((one) => marksOf(picture, one, go)),
+      [
+        ...picture.stubs.map((one) => stubOf(picture, one, instead)),
+        ...all.flatMap((one) => marksOf(picture, one, go)),
+      ],
     ];
     keepingFocus(scroll, () => {
       replace(items, buttons);
@@ -166,7 +179,7 @@ export function createTree(session, player, actions) {
     if (focused) button.focus({ preventScroll: true });
   }
 
-  return { node: h("div", { class: "tree" }, scroll, offered), zooms, draw, offer };
+  return { node: pane, zooms, draw, offer };
 }
 
 /** Over each column, how many tokens are written there. @param {Picture} picture */
@@ -188,9 +201,8 @@ function edgesOf(picture) {
   const ahead = new Set([...wayTo(tree, here), ...(wayTo(tree, tree.tip).includes(here) ? wayTo(tree, tree.tip) : [])]);
   const lines = all.flatMap((one) => {
     if (one.up < 0) return [];
-    const { x, to, above, y, bends } = treeEdge(picture, one);
-    const bend = SIZE.bend * zoom;
-    const d = bends ? `M${x} ${above}C${x + bend * 0.6} ${above} ${x} ${y} ${x + bend} ${y}H${to}` : `M${x} ${y}H${to}`;
+    const edge = treeEdge(picture, one);
+    const d = edge.bends ? forkPath(edge, SIZE.bend * zoom) : `M${edge.x} ${edge.y}H${edge.to}`;
     const kind = shown.has(one.at) ? "shown" : ahead.has(one.at) ? "ahead" : "";
     const { p } = nodeAt(tree, one.at);
     const width = zoom * (1.5 + 5 * (p ?? 0.1));
@@ -205,7 +217,12 @@ function edgesOf(picture) {
   const circles = forks.map((one) => svg("circle", { cx: ends[one.column], cy: y(one), r: 4 * zoom }));
   const now = /** @type {Placed} */ (picture.places.get(stand) ?? all[0]);
   const mark = svg("path", { class: "now", d: `M${ends[now.column]} ${y(now) - 16 * zoom}v${32 * zoom}` });
-  return [...lines, mark, ...circles];
+  const pale = picture.stubs.map((one) => {
+    const edge = { x: ends[one.column - 1], to: ends[one.column] - 12 * zoom, above: y({ row: one.from }), y: y(one) };
+    const attrs = { class: "edge stub", d: forkPath(edge, SIZE.bend * zoom) };
+    return svg("path", { ...attrs, "stroke-width": number(zoom * (1 + 3 * one.p), 2) });
+  });
+  return [...pale, ...lines, mark, ...circles];
 }
 
 /** @param {Picture} picture @param {Placed} one */
@@ -217,10 +234,9 @@ function itemOf(picture, one, go) {
   const { tree, here, zoom, ends } = picture;
   const node = nodeAt(tree, one.at);
   const isRoot = one.up < 0;
-  const { x, to, y, bends } = isRoot
-    ? { x: 0, to: ends[0], y: (one.row * picture.row + SIZE.line) * zoom, bends: false }
+  const { x, to, y } = isRoot
+    ? { x: 0, to: ends[0], y: (one.row * picture.row + SIZE.line) * zoom }
     : treeEdge(picture, one);
-  const from = x + (bends ? SIZE.bend * zoom : 0);
   const about = isRoot ? t("tree.root", { n: node.ids.length }) : aboutOf(picture, one);
   const share = node.p !== undefined && !picture.brief && zoom >= LEAST_SHARES ? briefPercent(node.p) : "";
   const content = [
@@ -242,9 +258,9 @@ function itemOf(picture, one, go) {
     },
     ...{ tabindex: one.at === here ? 0 : -1, "aria-expanded": one.forks ? String(!one.hidden) : null },
     style: {
-      left: `${from}px`,
+      left: `${x}px`,
       top: `${y - SIZE.line * zoom}px`,
-      width: `${to - from}px`,
+      width: `${to - x}px`,
       height: `${(picture.row - 3) * zoom}px`,
     },
   };
@@ -258,6 +274,29 @@ function itemOf(picture, one, go) {
     text: textAt(tree, one.at).ids.join("."),
   };
   return h("button", { ...attrs, dataset: data, on: { click: () => go(one.at) } }, content);
+}
+
+/** What could stand in the place of a token: pressed, it does. The arrow keys pass it; the dock offers the same. @param {Picture} picture @param {Stub} one @param {(one: Stub) => void} instead */
+function stubOf({ session, ends, row, zoom }, one, instead) {
+  const [word, taken] = [session.word(one.id), session.word(one.instead)];
+  const about = t("tree.instead", { token: tokenName(word), share: percent(one.p), taken: tokenName(taken) });
+  const [x, to] = [ends[one.column - 1], ends[one.column]];
+  const content = [
+    h("span", { class: "text" }, tokenName(word)),
+    h("span", { class: "share-said" }, briefPercent(one.p)),
+  ];
+  const style = {
+    left: `${x}px`,
+    top: `${one.row * row * zoom}px`,
+    width: `${to - x}px`,
+    height: `${(row - 3) * zoom}px`,
+  };
+  const attrs = { class: "stub", type: "button", title: about, "aria-label": about, tabindex: -1, style };
+  return h(
+    "button",
+    { ...attrs, dataset: { testid: "tree-stub", id: one.id }, on: { click: () => instead(one) } },
+    content,
+  );
 }
 
 /** "“and”, 62 %, drawn with seed 7: u 0.6312". @param {Picture} picture @param {Placed} one */

@@ -47,6 +47,37 @@ export function placedFrom(tree, way) {
   return all;
 }
 
+/** Beside each token so many others that could have stood there, and from which share on. */
+const [PER_TOKEN, LEAST_SHARE] = [2, 0.005];
+
+/**
+ * The ways that were not taken from the nodes of a text: where a row below is free, and no line would cross another.
+ * @typedef {{up: number, column: number, row: number, from: number, id: number, p: number, instead: number}} Stub  `from`: the row of the node before it;
+ *   `instead`: the id of the token that was taken
+ * @param {TextTree} tree @param {Placed[]} all @param {Set<number>} way
+ * @param {(at: number) => {id: number, before: number}[]} offered  after a node, the likeliest first @param {number} rows  how many there is room for
+ * @returns {Stub[]}
+ */
+export function stubsOf(tree, all, way, offered, rows) {
+  const taken = new Map(all.map((one) => [`${one.row} ${one.column}`, one.up]));
+  const places = new Map(all.map((one) => [one.at, one]));
+  const stubs = /** @type {Stub[]} */ ([]);
+  for (const { at, up, column, edited } of all) {
+    const before = places.get(up);
+    if (!before || !way.has(at) || edited !== null) continue;
+    const written = new Set(kidsOf(tree)[up].flatMap((kid) => nodeAt(tree, kid).ids));
+    const others = offered(up).filter(({ id, before: p }) => p >= LEAST_SHARE && !written.has(id));
+    let row = before.row + 1;
+    for (const { id, before: p } of others.slice(0, PER_TOKEN)) {
+      while (row < rows && taken.has(`${row} ${column}`) && taken.get(`${row} ${column}`) === up) row++;
+      if (row >= rows || taken.has(`${row} ${column}`) || taken.has(`${row} ${column - 1}`)) break;
+      stubs.push({ up, column, row, from: before.row, id, p, instead: nodeAt(tree, at).ids[0] });
+      row++;
+    }
+  }
+  return stubs;
+}
+
 /** A column at zoom 1, in pixels: at least and at most. */
 const [NARROW, WIDE] = [48, 118];
 /** For so many columns there is room at a time, so that not every token that is written moves all others. */

@@ -7,25 +7,25 @@ import { nodeAt, wayTo } from "../../state/text_tree.js";
 import { plainText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { groupWords } from "../edits.js";
-import { columnEnds, columnWidth, placedFrom } from "./tree_layout.js";
+import { branchEnd, columnEnds, columnWidth, placedFrom, stubsOf } from "./tree_layout.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { TextTree, WritingRun } from "../../state/text_tree.js"
  * @import { Session } from "./session.js"
- * @import { Placed } from "./tree_layout.js"
+ * @import { Placed, Stub } from "./tree_layout.js"
  */
 
 /** Pixels at zoom 1: a row, one of many, one in a lesson, from its top to the edge, the bend of a fork, room around a label, after the last column a mark, and a name. */
-export const SIZE = { row: 50, close: 43, short: 33, line: 24, bend: 22, around: 16, mark: 44, name: 110 };
+export const SIZE = { row: 50, close: 43, short: 33, line: 24, bend: 9, around: 18, mark: 44, name: 110 };
 /** Up to this row they stand wide. */
 const FEW = 3;
 /** How many tokens of the prompt stand before the tree. */
 const TAIL = 2;
 
 /**
- * @typedef {{session: Session, tree: TextTree, here: number, stand: number, trace: ModelTrace|null, zoom: number, room: number, brief: boolean}} Drawn  `stand`: the node of the chosen token; `room`: the width of the pane; `brief`: without probabilities
- * @typedef {Drawn & {all: Placed[], places: Map<number, Placed>, way: Set<number>, ends: number[], row: number, width: number, height: number}} Picture
+ * @typedef {{session: Session, tree: TextTree, here: number, stand: number, trace: ModelTrace|null, zoom: number, room: number, high: number, brief: boolean}} Drawn  `stand`: the node of the chosen token; `room`, `high`: of the pane; `brief`: without probabilities
+ * @typedef {Drawn & {all: Placed[], places: Map<number, Placed>, way: Set<number>, ends: number[], stubs: Stub[], row: number, width: number, height: number}} Picture
  *   `places`: by node; `way`: the nodes of the shown text up to that; `ends`: where each column ends
  */
 
@@ -35,13 +35,17 @@ export function pictureOf(drawn) {
   const way = wayTo(tree, here);
   const all = placedFrom(tree, way);
   const places = new Map(all.map((one) => [one.at, one]));
+  const line = wayTo(tree, branchEnd(tree, here));
+  const rows = drawn.brief ? 0 : Math.floor(drawn.high / SIZE.close / zoom);
+  const stubs = stubsOf(tree, all, new Set(line), drawn.session.offered, rows);
   const picture = {
     ...drawn,
     all,
     places,
+    stubs,
     way: new Set(wayTo(tree, drawn.stand)),
     ends: /** @type {number[]} */ ([]),
-    row: drawn.brief ? SIZE.short : all.some(({ row }) => row > FEW) ? SIZE.close : SIZE.row,
+    row: drawn.brief ? SIZE.short : stubs.length || all.some(({ row }) => row > FEW) ? SIZE.close : SIZE.row,
     width: 0,
     height: 0,
   };
@@ -54,7 +58,9 @@ export function pictureOf(drawn) {
     columnWidth(columns, picture.room - root - after, zoom),
   );
   picture.width = picture.ends[picture.ends.length - 1] + after;
-  picture.height = (1 + Math.max(...all.map(({ row }) => row))) * picture.row * zoom;
+  const used = 1 + Math.max(...[...all, ...stubs].map(({ row }) => row));
+  if (stubs.length) picture.row = Math.max(SIZE.close, Math.min(SIZE.row, drawn.high / used / zoom));
+  picture.height = used * picture.row * zoom;
   return picture;
 }
 
@@ -72,8 +78,9 @@ function roomOf(picture, one) {
   const edit = one.edited === null ? 0 : widthOf(`100 %  ${editOf(picture, one.edited)}`, size * 0.86, "--font", 500);
   const label = widthOf(nodeLabel(picture, one.at), size, "--font", 700);
   const share = picture.brief ? 0 : widthOf("99 %", size * 0.86, "--font", 400);
-  const bends = one.up >= 0 && picture.places.get(one.up)?.row !== one.row;
-  return Math.max(label, edit, share) + (SIZE.around + (bends ? SIZE.bend : 0)) * picture.zoom;
+  const others = picture.stubs.filter(({ column }) => column === one.column);
+  const stubs = others.map(({ id }) => widthOf(tokenName(picture.session.word(id)), size * 0.86, "--font", 500));
+  return Math.max(label, edit, share, ...stubs) + SIZE.around * picture.zoom;
 }
 
 /** How a run differs from the plain one: "head 5·5 off". @param {WritingRun} run @param {ModelTrace|null} trace */
@@ -100,3 +107,6 @@ export function treeEdge({ places, ends, zoom, row: high }, one) {
     bends: from.row !== one.row,
   };
 }
+
+/** Down from a fork, then along the row: beside it the words and their shares stand clear. @param {{x: number, to: number, above: number, y: number}} edge @param {number} bend */
+export const forkPath = ({ x, to, above, y }, bend) => `M${x} ${above}V${y - bend}Q${x} ${y} ${x + bend} ${y}H${to}`;
