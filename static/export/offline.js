@@ -5,6 +5,7 @@
 
 import { linesFigure } from "../chart/lines/figure.js";
 import { lookOf } from "../chart/matrix/labels.js";
+import { evenSize } from "../chart/matrix/layout.js";
 import { plotlyFigure, plotlySource } from "../chart/plotly.js";
 import { cssColour, currentTheme } from "../chart/theme.js";
 import { tokenLabel } from "../model/labels.js";
@@ -186,6 +187,7 @@ export async function offlineHtml({ trace, state, station, pictures, caption, li
       id: token.id,
       role: roles(token, side).filter(Boolean).join(" "),
     }));
+  const even = pictures.map((one) => (one.kind === "matrix" ? { ...one, size: evenSize(one.size) } : one));
   const large = pictures.filter(isTooMany).map(pictureName).join(", ");
   const arrow = { label: "→", id: "", role: "arrow" };
   return offlinePage({
@@ -204,8 +206,8 @@ export async function offlineHtml({ trace, state, station, pictures, caption, li
     link: trace.file ? null : link, // a file has no address
     words: { link: t("export.about_link"), strip: t("tokens.title") },
     legends: pictures.map((picture, i) => legendMarkup(picture, `ramp-${i}`)),
-    drawings: pictures.map(markupOf),
-    data: { pictures: pictures.map((picture) => plainFigure(picture)), sentence: caption.sentence },
+    drawings: even.map(markupOf),
+    data: { pictures: even.map(plainFigure), sentence: caption.sentence },
     plotly,
     script,
     style: [tokensCss, tokCss, hoverCss, offlineCss].join("\n"),

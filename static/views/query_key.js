@@ -5,6 +5,7 @@ import { colourAt, weightScale } from "../chart/matrix/scale.js";
 import { cssColour, inkOn } from "../chart/theme.js";
 import { ABSENT } from "../model/compare/compare.js";
 import { leakOfRow, openSquare } from "../model/compare/measure.js";
+import { isTrained } from "../model/compare/runs.js";
 import { labelsOf, namesIn } from "../model/labels.js";
 import { HIDDEN_IN, openedIn, placesHidden, REASONS } from "../model/mask_edits.js";
 import { memo } from "../model/memo.js";
@@ -95,6 +96,8 @@ export function drawSquare(root, trace, state, actions, own) {
     square: true,
     wide: alone,
     bare: alone,
+    // Before and after have the same places.
+    highRow: alone ? (state.against || !isTrained(state) ? query : null) : undefined,
     scrolls: alone && root.closest(".pair > :is(.before, .after)") === null, // beside each other they are seen whole
     edges: { row: queries.second ?? undefined, col: keys.second ?? undefined }, // between the texts of a pair
     filename: ["chumoku", ...headParts(model, state), own.id].join("-"),

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { labelPlaces, labelShapes, numbersOf } from "../../static/chart/matrix/labels.js";
-import { matrixSize } from "../../static/chart/matrix/layout.js";
+import { evenSize, matrixSize, sizeAt } from "../../static/chart/matrix/layout.js";
 import { framedMatrix, framedSize } from "../../static/chart/matrix/nodes.js";
 import { signedScale } from "../../static/chart/matrix/scale.js";
 import { cellPixels, colouredBy, colourTable } from "../../static/chart/matrix/sheet.js";
@@ -15,6 +15,7 @@ import {
   following,
   middleOf,
   nearestCell,
+  rowBands,
   viewBetween,
   wholeOf,
   zoomed,
@@ -478,6 +479,99 @@ test("what a mask hid before has a border, and its word stands over the hatching
   assert.deepEqual(noted({}), ["hidden"]);
   assert.deepEqual(noted({ note: { ...hidden.note, reason: 2 } }), [], "hidden for another reason");
   assert.deepEqual(noted({ note: { ...hidden.note, text: "hidden ".repeat(20) } }), [], "longer than the corner");
+});
+
+test("the word over the hatching lies on the frame of no chosen row or column", () => {
+  const later = Uint8Array.from({ length: 196 }, (_, at) => (at % 14 > Math.floor(at / 14) ? 1 : 0));
+  const note = { text: "hidden by the mask", ink: "--ink-2", reason: 1 };
+  for (const [row, col] of [
+    [13, 4],
+    [13, 13],
+    [13, 11],
+    [1, 0],
+    [0, 0],
+  ]) {
+    const chosen = { row, col, span: "cell", role: "q" };
+    const matrix = matrixOf(14, 14, { forbidden: later, note, chosen, bare: true, wide: true });
+    const size = sizeOf(matrix, { heights: [400] });
+    const [plate] = markShapes(matrix, size).filter(({ tag, attrs }) => tag === "rect" && attrs.fill === "--panel");
+    const { x, y, width, height } = /** @type {Object<string, number>} */ (plate.attrs);
+    const at = boxOf({ row, col }, size);
+    assert.ok(x > at.x + at.w || x + width < at.x, `beside column ${col}`);
+    assert.ok(y >= at.y + at.h || y + height <= at.y, `over or under row ${row}`);
+  }
+});
+
+/** A matrix whose row 13 has room for two numbers, as in an open head with an edit. */
+const edited = (more = {}) =>
+  matrixOf(14, 14, {
+    chosen: { row: 13, col: 4, span: "cell", role: "q" },
+    ...{ wide: true, bare: true, scrolls: true, highRow: 13, cellText: (value) => value.toFixed(2).slice(1), ...more },
+  });
+
+test("the row of an edit is higher, and every cell is found where it is drawn", () => {
+  for (const highRow of [0, 6, 13]) {
+    const matrix = edited({ highRow, chosen: { row: highRow, col: 0, span: "cell", role: "q" } });
+    const size = sizeOf(matrix, { heights: [350] });
+    assert.equal(size.high?.h, 34);
+    assert.equal(size.box.h, 34 + 13 * size.cell.h);
+    assert.ok(size.height <= 350 && size.height >= size.box.y + size.box.h);
+    for (let row = 0; row < 14; row++) {
+      const box = boxOf({ row, col: 3 }, size);
+      assert.equal(box.h, row === highRow ? 34 : size.cell.h);
+      assert.equal(box.y, row === 0 ? size.box.y : below(boxOf({ row: row - 1, col: 3 }, size)));
+      for (const y of [box.y + 0.01, box.y + box.h - 0.01])
+        assert.deepEqual(cellAt({ x: box.x + 1, y }, size), { row, col: 3 });
+    }
+    assert.equal(cellAt({ x: size.box.x + 1, y: size.box.y + size.box.h + 1 }, size), null);
+    assert.equal(nearestCell({ x: 0, y: 1e6 }, size).row, 13);
+    const [across] = markShapes(matrix, size).filter(({ attrs }) => attrs.class === "of-row");
+    assert.equal(across.attrs.height, 34, "its frame, too");
+    const sums = rowBands(size).map(({ rows }) => rows);
+    assert.equal(
+      sums.reduce((sum, rows) => sum + rows),
+      14,
+    );
+  }
+});
+
+/** @param {{y: number, h: number}} box */
+const below = ({ y, h }) => y + h;
+
+test("an edit moves no row above its own, however high the window is", () => {
+  for (let height = 330; height < 480; height += 10) {
+    const [before, after] = [null, 13].map((highRow) => sizeOf(edited({ highRow }), { heights: [height] }));
+    assert.deepEqual(boxOf({ row: 12, col: 0 }, before), boxOf({ row: 12, col: 0 }, after), `${height} px`);
+    assert.equal(before.high, null);
+    assert.ok(after.high && after.height <= height);
+  }
+});
+
+test("a row is no higher where its cells show no numbers, or are high enough", () => {
+  assert.equal(sizeOf(edited(), { width: 360 }).high, null);
+  assert.equal(sizeOf(edited({ scrolls: false }), { heights: [800] }).high, null);
+});
+
+test("a matrix that scrolls has its high row only while that is seen", () => {
+  const matrix = edited({
+    ...matrixOf(60, 60),
+    ...{ highRow: 40, chosen: { row: 40, col: 4, span: "cell", role: "q" } },
+  });
+  const room = { width: 860, heights: [440, 700], view: null, type: 1, dpr: 1, touch: false, wide };
+  const size = matrixSize({ ...matrix, wide: true, bare: true, scrolls: true }, room);
+  assert.ok(size.map && size.height <= 440);
+  assert.equal(size.box.h, 34 + (size.view.rows - 1) * size.cell.h);
+  const away = sizeAt(size, { ...size.view, row: 0 });
+  assert.equal(away.box.h, size.view.rows * size.cell.h);
+  assert.equal(boxOf({ row: 5, col: 0 }, away).y, size.box.y + 5 * size.cell.h);
+});
+
+test("a file that zooms by itself has rows of one height", () => {
+  const size = sizeOf(edited(), { heights: [350] });
+  const even = evenSize(size);
+  assert.equal(even.box.h, 14 * size.cell.h);
+  assert.equal(size.height - even.height, size.box.h - even.box.h);
+  assert.equal(boxOf({ row: 13, col: 0 }, even).h, size.cell.h);
 });
 
 test("an old number stands below the new one and is smaller, in a high cell and in a low one, and in no small one", () => {

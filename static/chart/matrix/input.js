@@ -173,7 +173,7 @@ function wheel(parts, event) {
 function showBand(band, size, a, b) {
   const [from, to] = [boxOf(a, size), boxOf(b, size)];
   const [x, y] = [Math.min(from.x, to.x), Math.min(from.y, to.y)];
-  const [right, bottom] = [Math.max(from.x, to.x) + size.cell.w, Math.max(from.y, to.y) + size.cell.h];
+  const [right, bottom] = [Math.max(from.x, to.x) + size.cell.w, Math.max(from.y + from.h, to.y + to.h)];
   band.hidden = false;
   update(band, { style: { left: `${x}px`, top: `${y}px`, width: `${right - x}px`, height: `${bottom - y}px` } });
 }

@@ -4,7 +4,7 @@ import { number } from "../../ui/format.js";
 import { inkOn } from "../theme.js";
 import { faceOf, NOTE_SIZE } from "./layout.js";
 import { colourAt } from "./scale.js";
-import { middleOf } from "./view.js";
+import { boxOf, middleOf } from "./view.js";
 
 /**
  * @import { Size } from "./layout.js"
@@ -27,7 +27,7 @@ const [MARGIN, SHORT_OF_MANY, LONG_OF_MANY] = [0.15, 0.2, 0.05];
 const HIGH = 0.8;
 
 /** A cell this high has room for what stood in it before, below its number; a lower one for smaller ones. Pixels. */
-const [HIGH_CELL, LOW_CELL] = [29, 20.5];
+const [ROOMY_CELL, HIGH_CELL, LOW_CELL] = [33.5, 29, 20.5];
 
 /**
  * How far above and below the middle of a cell its number and what stood there before are, and their sizes; null: there is no room.
@@ -37,6 +37,7 @@ const [HIGH_CELL, LOW_CELL] = [29, 20.5];
 export function placesOfTwo({ h }, type, least = SMALLEST) {
   const floor = least > READABLE ? least : 0;
   const as = (/** @type {number[]} */ [y, size]) => ({ y: y * type, size: Math.max(floor, size * type) });
+  if (h >= ROOMY_CELL * type) return { now: as([-7, 12.5]), before: as([8, 11]) };
   if (h >= HIGH_CELL * type) return { now: as([-6, 12.5]), before: as([8, 10]) };
   return h < LOW_CELL * type ? null : { now: as([-4.5, 11.5]), before: as([5.5, 9]) };
 }
@@ -54,15 +55,15 @@ export function numbersOf(matrix, size) {
   const many = view.rows > TALKATIVE || view.cols > TALKATIVE;
   if (!(matrix.numbers ?? matrix.square) || (many && !map && least < READABLE)) return { size: 0, numbers: [] };
   const indexOf = (/** @type {Cell} */ { row, col }) => row * matrix.shape[1] + col;
-  const two = placesOfTwo(cell, type, least);
-  const moved = new Set(two ? (matrix.struck ?? []).filter(({ below }) => below).map(indexOf) : []);
+  const below = new Set((matrix.struck ?? []).filter((one) => one.below).map(indexOf));
   const numbers = cellsIn(view)
     .map((one) => ({ ...one, at: indexOf(one) }))
     .filter(({ at }) => matrix.onHatching || !matrix.forbidden?.[at])
     .filter((one) => !many || isToldOfMany(matrix, one))
     .map(({ row, col, at }) => {
       const number = numberOf(matrix, size, { row, col }, at);
-      if (!two || !moved.has(at)) return number;
+      const two = below.has(at) ? placesOfTwo(boxOf({ row, col }, size), type, least) : null;
+      if (!two) return number;
       return { ...number, size: two.now.size, y: number.y + two.now.y };
     })
     .filter(({ text }) => text !== "");
@@ -201,21 +202,25 @@ const PLATE = { h: 22, pad: 9, edge: 12 };
 /** Whether a shape belongs to the note. @param {Shape} shape */
 export const isNote = ({ attrs }) => attrs.class === "over-hatching";
 
-/** What the hatching means, over it: in the upper right corner, if there is room. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
-export function noteShapes({ note, forbidden, chosen, shape: [, n] }, { box, cell, view, type, noteWidth = 0 }) {
+/** What the hatching means, over it: near the upper right corner, off the frames of the chosen row and column, if there is room. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
+export function noteShapes({ note, forbidden, chosen, shape: [, n] }, size) {
+  const { cell, view, type, noteWidth = 0 } = size;
   if (!note || !forbidden || noteWidth === 0) return [];
   const [width, height] = [noteWidth + 2 * PLATE.pad * type, PLATE.h * type];
   const down = Math.ceil(height / cell.h);
   const across = Math.ceil((width + PLATE.edge) / cell.w);
-  const isFree = (/** @type {number} */ first) =>
-    first + down <= view.rows &&
-    across <= view.cols &&
-    cellsIn({ row: view.row + first, col: view.col + view.cols - across, rows: down, cols: across }).every(
-      ({ row, col }) => forbidden[row * n + col] === note.reason && !(row === chosen.row && col === chosen.col),
+  const ends = [view.col + view.cols, chosen.col].filter((end) => end - across >= view.col);
+  const free = ends
+    .flatMap((end) => [1, 0, 2].map((row) => ({ row: view.row + row, col: end - across, rows: down, cols: across })))
+    .filter(({ row, rows }) => row + rows <= view.row + view.rows)
+    .find((part) =>
+      cellsIn(part).every(
+        ({ row, col }) => forbidden[row * n + col] === note.reason && row !== chosen.row && col !== chosen.col,
+      ),
     );
-  const first = [1, 0].find(isFree);
-  if (first === undefined) return [];
-  const place = { x: box.x + box.w - PLATE.edge - width, y: box.y + (first + down / 2) * cell.h - height / 2 };
+  if (!free) return [];
+  const [from, to] = [boxOf(free, size), boxOf({ row: free.row + down - 1, col: free.col + across - 1 }, size)];
+  const place = { x: to.x + to.w - PLATE.edge - width, y: (from.y + to.y + to.h - height) / 2 };
   const words = { x: place.x + width / 2, y: place.y + height / 2 + NOTE_SIZE * type * 0.35, "text-anchor": "middle" };
   return [
     { tag: "rect", attrs: { ...place, width, height, rx: 6, fill: "--panel" } },

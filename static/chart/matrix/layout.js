@@ -2,7 +2,7 @@
 
 import { cutToWidth } from "../../model/labels.js";
 import { typeScale, widthOf } from "../theme.js";
-import { following } from "./view.js";
+import { following, heightOfRows } from "./view.js";
 
 /**
  * @import { Matrix } from "./matrix.js"
@@ -20,6 +20,9 @@ const READABLE = 13; // rather than have smaller cells, the picture scrolls
 const TITLE = 22; // the height of an axis title; more with large type
 const [FEW, LEAST, LOW] = [24, 19, 15]; // so few rows are at least so high; what scrolls instead may have lower ones
 const [ACROSS, ACROSS_NARROW] = [26, 20]; // of what scrolls: in columns so wide there is room for a number
+/** A row with room for two numbers, one below the other: so high, or so much higher than the others, up to the last. */
+const [HIGH_ROW, HIGHER, HIGHEST] = [34, 5, 36];
+export const NUMBERED = 26; // a cell so wide has room for a number that stood in it before
 const [SEEN, DEEP] = [8, 1.5]; // the fewest rows that are seen, and the most for each column,
 const [MAP, MAP_AWAY] = [64, 8]; // and with a map of the whole in the corner between the labels
 export const NOTE_SIZE = 12.5; // of the words over the hatching
@@ -33,6 +36,7 @@ const TILT = 52; // degrees
  * @property {{x: number, y: number, w: number, h: number}} box  of the cells that are seen
  * @property {{w: number, h: number}} cell  as it is seen now, zoomed or not
  * @property {View} view
+ * @property {{row: number, h: number}|null} [high]  a row that is higher than the others
  * @property {number} left  of the rows' title
  * @property {number} lift  how far above the rows their title begins
  * @property {string} rowTitle @property {string} colTitle  or the first of it, if there is no room
@@ -93,12 +97,20 @@ export function matrixSize(matrix, room) {
     Math.max(0, Math.min((fits(cell) ? most : least) - cell.h * rows, corner(cell)));
   const heightOf = (/** @type {Size["cell"]} */ cell, shown = rows) =>
     Math.ceil(above(cell) + cell.h * shown + Math.max(bare ? 3 : 10, least - cell.h * rows - liftOf(cell)));
+  const more = (/** @type {Size["cell"]} */ cell, /** @type {Pick<Matrix, "highRow">} */ of = matrix) =>
+    (highOf(of, cell, type, dpr)?.h ?? cell.h) - cell.h;
+  // Where one row may become higher, the others leave it the room from the first: an edit moves none of them.
+  const kept = { highRow: matrix.highRow === null ? 0 : matrix.highRow };
   const { cell, shown } = scrolls
-    ? scrolling(matrix, width - beside - sums, heights, { dpr, narrow, besides: (cell) => heightOf(cell, 0) })
+    ? scrolling(matrix, width - beside - sums, heights, {
+        dpr,
+        narrow,
+        besides: (cell) => heightOf(cell, 0) + more(cell, kept),
+      })
     : {
         cell: fitting(
           heights,
-          heightOf,
+          (cell) => heightOf(cell) + more(cell, kept),
           (most) => cellOf(matrix, [width - beside - sums, most], { narrow, dpr, head }),
           rows,
         ),
@@ -109,13 +121,15 @@ export function matrixSize(matrix, room) {
   const y = above(cell);
   const view = room.view ?? viewAt(matrix, shown, room);
   const seen = seenCell(cell, matrix, shown, view, dpr);
+  const high = highOf(matrix, seen, type, dpr);
   const flat = bare && !scrolls; // beside a map there is room for slanted labels
   return {
     width,
-    height: heightOf(cell, shown.rows),
-    box: { x, y, w: seen.w * view.cols, h: seen.h * view.rows },
+    height: heightOf(cell, shown.rows) + more(cell),
+    box: { x, y, w: seen.w * view.cols, h: heightOfRows({ cell: seen, view, high }) },
     cell: seen,
     view,
+    high,
     left: x - beside,
     top,
     lift: liftOf(cell),
@@ -132,6 +146,22 @@ export function matrixSize(matrix, room) {
     angle: angleOf(head, seen.w, flat),
   };
 }
+
+/** The row that is higher than the others, where its cells have room for numbers. @param {Pick<Matrix, "highRow">} matrix @param {Size["cell"]} cell @param {number} type @param {number} dpr @returns {Size["high"]} */
+function highOf({ highRow = null }, { w, h }, type, dpr) {
+  if (highRow === null || w < NUMBERED || h >= HIGHEST * type) return null;
+  return { row: highRow, h: whole(Math.max(HIGH_ROW * type, Math.min(HIGHEST * type, h + HIGHER)), dpr) };
+}
+
+/** The same with all rows alike, for what cannot have another. @param {Size} size @returns {Size} */
+export function evenSize(size) {
+  const { box, cell, view, height } = size;
+  const h = cell.h * view.rows;
+  return { ...size, high: null, box: { ...box, h }, height: height - (box.h - h) };
+}
+
+/** Other cells of the same matrix. @param {Size} size @param {View} view @returns {Size} */
+export const sizeAt = (size, view) => ({ ...size, view, box: { ...size.box, h: heightOfRows({ ...size, view }) } });
 
 /**
  * The cell of a matrix that scrolls, and how many of them are seen.

@@ -92,7 +92,7 @@ export function showMap(map, matrix, size) {
     height: `${h}px`,
   });
   update(scroller, { style: place(cells) });
-  update(spacer, { style: { width: `${cell.w * cols}px`, height: `${cell.h * rows}px` } });
+  update(spacer, { style: { width: `${cell.w * cols}px`, height: `${cell.h * (rows - view.rows) + cells.h}px` } });
   const key = [view.row, view.col, cell.w, cell.h].join();
   if (key !== map.scrolled) {
     Object.assign(map.wanted, { top: view.row * cell.h, left: view.col * cell.w, cell });

@@ -10,7 +10,7 @@ import { drawNumbers } from "../table.js";
 import { leastNumber, leastText, typeScale } from "../theme.js";
 import { followKeys, followPen, followPointer, followZoom } from "./input.js";
 import { isHead, isNote } from "./labels.js";
-import { matrixSize, NOTE_SIZE, titledSize } from "./layout.js";
+import { matrixSize, NOTE_SIZE, sizeAt, titledSize } from "./layout.js";
 import { buildMap, showMap } from "./map.js";
 import { showShapes } from "./nodes.js";
 import { buttonsOf, makeTip, showCellTip, showReadout } from "./readout.js";
@@ -69,6 +69,7 @@ import { following, isInView, isWhole } from "./view.js";
  * @property {boolean} [scrolls]  rather than have cells too small to be read
  * @property {boolean} [tall]  rows are as high as the window has room for
  * @property {boolean} [wide]  a cell may be wider than it is high: its number has room
+ * @property {number|null} [highRow]  a row with room for two numbers in each cell, one below the other; null: none yet, but its room is kept
  * @property {boolean} [numbers]  in the cells, if they fit; default: in square ones
  * @property {boolean} [sums]  the sum of each row, on the margin
  * @property {{title: string, about?: string, text: (row: number) => string}} [margin]  something else on that margin; `about`: the tip of its title
@@ -269,7 +270,7 @@ function moveTo(parts, view) {
   const { matrix, size } = parts;
   if (!matrix || !size) return;
   if (parts.view) parts.view = view;
-  show(parts, matrix, { ...size, view });
+  show(parts, matrix, sizeAt(size, view));
 }
 
 /** @param {Parts} parts */

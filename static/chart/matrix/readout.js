@@ -6,7 +6,7 @@ import { pngOf, saveBlob, saveText } from "../../ui/save.js";
 import { saveButtons } from "../figures.js";
 import { ICONS } from "../pictures.js";
 import { drawingOf } from "./nodes.js";
-import { isWhole, middleOf, wholeOf, zoomed } from "./view.js";
+import { boxOf, isWhole, middleOf, wholeOf, zoomed } from "./view.js";
 
 /**
  * @import { Size } from "./layout.js"
@@ -82,7 +82,7 @@ export function showCellTip(tip, cell, { matrix, size }) {
   place(tip.col, matrix.cols, cell.col, { left: `${x}px`, bottom: `${size.height - size.box.y + 3}px` });
   setText(tip.words, matrix.hover(cell.row, cell.col).join("\n"));
   // The neighbours in its row stay in sight; in the first rows what is below is covered.
-  const away = size.cell.h / 2 + 6;
+  const away = boxOf(cell, size).h / 2 + 6;
   const above = y - away > TIP;
   const at = { top: `${above ? y - away : y + away}px`, transform: above ? "translateY(-100%)" : "none" };
   update(tip.words, { style: { ...at, ...beside(x, size) } });

@@ -5,6 +5,7 @@
 
 import { cssColour, pixelsBetween, pixelTable, rampStops } from "../theme.js";
 import { numbersOf } from "./labels.js";
+import { rowBands } from "./view.js";
 
 /**
  * @import { Size } from "./layout.js"
@@ -98,7 +99,7 @@ function strongest({ values, shape, forbidden, tints }, table, { row, col, rows,
 
 /**
  * @typedef {Pick<Matrix, "values"|"tones"|"shape"|"forbidden"|"tints"|"onHatching"|"hatched"|"ink"|"faint"|"scale"|"cellText"|"square"|"numbers"|"struck"> & {chosen?: Matrix["chosen"]}} Drawable
- * @typedef {Pick<Size, "box"|"cell"|"view"|"dpr">} Extent
+ * @typedef {Pick<Size, "box"|"cell"|"view"|"dpr"> & Partial<Pick<Size, "high">>} Extent
  */
 
 /** Cells smaller than this, in pixels, have no gap: it would hide the colour. */
@@ -158,8 +159,14 @@ export function drawSheet(canvas, matrix, size) {
     room: [canvas.height, canvas.width],
   });
   pen.imageSmoothingEnabled = false;
-  pen.drawImage(small, 0, 0, canvas.width, canvas.height);
-  drawGaps(pen, size);
+  for (const { row, rows, y, h } of rowBands(size)) {
+    const share = small.height / view.rows; // less than 1 where there are more cells than pixels
+    pen.setTransform(1, 0, 0, 1, 0, y * dpr);
+    const [from, across, down] = [(row - view.row) * share, canvas.width, rows * h * dpr];
+    pen.drawImage(small, 0, from, small.width, rows * share, 0, 0, across, down);
+    drawGaps(pen, { dpr, cell: { w: size.cell.w, h }, view: { ...view, rows } }, down);
+  }
+  pen.resetTransform();
   drawNumbers(pen, matrix, size);
   return pooled;
 }
@@ -176,20 +183,26 @@ function drawHatching(pen, { cell, dpr }) {
   });
 }
 
-/** A sheet in the panel's colour with a rounded window for each cell. @param {CanvasRenderingContext2D} pen @param {Extent} size */
-function drawGaps(pen, { cell, dpr, view }) {
+/** A sheet in the panel's colour with a rounded window for each cell. @param {CanvasRenderingContext2D} pen @param {Pick<Extent, "cell"|"dpr"|"view">} size @param {number} height  in pixels */
+function drawGaps(pen, { cell, dpr, view }, height) {
   const { gap, corner } = cellGap(cell);
   if (gap === 0) return;
   const panel = cssColour("--panel");
   const [w, h] = [cell.w * dpr, cell.h * dpr];
   if (!Number.isInteger(w) || !Number.isInteger(h)) return drawLines(pen, { w, h, view, width: 2 * gap * dpr, panel });
-  fillWith(pen, w, h, (tile) => {
-    tile.fillStyle = panel;
-    tile.beginPath();
-    tile.rect(0, 0, w, h);
-    tile.roundRect(gap * dpr, gap * dpr, w - 2 * gap * dpr, h - 2 * gap * dpr, corner * dpr);
-    tile.fill("evenodd");
-  });
+  fillWith(
+    pen,
+    w,
+    h,
+    (tile) => {
+      tile.fillStyle = panel;
+      tile.beginPath();
+      tile.rect(0, 0, w, h);
+      tile.roundRect(gap * dpr, gap * dpr, w - 2 * gap * dpr, h - 2 * gap * dpr, corner * dpr);
+      tile.fill("evenodd");
+    },
+    height,
+  );
 }
 
 /** Cells that end between two pixels have plain gaps: no tile fits them. @param {CanvasRenderingContext2D} pen @param {{w: number, h: number, view: View, width: number, panel: string}} parts */
@@ -212,13 +225,13 @@ function drawNumbers(pen, matrix, extent) {
   }
 }
 
-/** Everything, with copies of one tile. @param {CanvasRenderingContext2D} pen @param {number} width @param {number} height @param {(tile: CanvasRenderingContext2D) => void} draw */
-function fillWith(pen, width, height, draw) {
+/** Everything, or what is above `down` pixels, with copies of one tile. @param {CanvasRenderingContext2D} pen @param {number} width @param {number} height @param {(tile: CanvasRenderingContext2D) => void} draw */
+function fillWith(pen, width, height, draw, down = pen.canvas.height) {
   const tile = document.createElement("canvas");
   [tile.width, tile.height] = [width, height];
   draw(contextOf(tile));
   pen.fillStyle = /** @type {CanvasPattern} */ (pen.createPattern(tile, "repeat"));
-  pen.fillRect(0, 0, pen.canvas.width, pen.canvas.height);
+  pen.fillRect(0, 0, pen.canvas.width, down);
 }
 
 /** @param {HTMLCanvasElement} canvas */

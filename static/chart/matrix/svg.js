@@ -5,6 +5,7 @@
 
 import { rgb } from "../theme.js";
 import { cellsIn, labelShapes, noteShapes, numbersOf, placesOfTwo } from "./labels.js";
+import { NUMBERED } from "./layout.js";
 import { colourAt } from "./scale.js";
 import { cellGap, HATCH, hatchOf } from "./sheet.js";
 import { boxOf, isInView, middleOf } from "./view.js";
@@ -40,18 +41,17 @@ export function markShapes(matrix, size) {
   return marks.flatMap((shapes) => shapes(matrix, size));
 }
 
-/** Room for a number, its size, and how far its line is longer, in pixels. */
-const [STRUCK, STRUCK_SIZE, LONGER] = [{ w: 26, h: 15 }, 11.5, 2];
+/** The least height of a number, its size, and how far its line is longer, in pixels. */
+const [STRUCK, STRUCK_SIZE, LONGER] = [15, 11.5, 2];
 
 /** What stood in a cell before: struck out, in the hatching or below the number. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 function struckShapes({ struck = [] }, size) {
   const { cell, view, type, least } = size;
-  if (cell.w < STRUCK.w || cell.h < STRUCK.h) return [];
-  const two = placesOfTwo(cell, type, least);
-  const seen = struck.filter((one) => isInView(one, view) && (!one.below || two));
-  return seen.flatMap(({ row, col, text, ink, below }) => {
-    const middle = middleOf({ row, col }, size);
-    const from = below && two ? two.before : { y: 0, size: STRUCK_SIZE * type };
+  if (cell.w < NUMBERED || cell.h < STRUCK) return [];
+  return struck.flatMap(({ row, col, text, ink, below }) => {
+    const [middle, at] = [middleOf({ row, col }, size), boxOf({ row, col }, size)];
+    const from = below ? placesOfTwo(at, type, least)?.before : { y: 0, size: STRUCK_SIZE * type };
+    if (!from || !isInView({ row, col }, view)) return [];
     const [x, y, font] = [middle.x, middle.y + from.y, from.size];
     const place = { x, y: y + font * 0.36, "font-size": font, "text-anchor": "middle" };
     const attrs = { class: "struck", "font-family": "--mono", fill: ink };
@@ -106,11 +106,11 @@ function bandShapes({ band }, { box, cell, view }) {
 }
 
 /** The frame of a row, a column or (both) a cell. @param {Matrix} matrix @param {Size} size */
-function litShapes({ lit = {} }, { box, cell, view }) {
-  const { row, col } = lit;
+function litShapes({ lit = {} }, size) {
+  const [{ row, col }, { box, cell, view }] = [lit, size];
   if (row === undefined && col === undefined) return [];
   if (row !== undefined && (row < view.row || row >= view.row + view.rows)) return [];
-  const [y, h] = row === undefined ? [box.y, box.h] : [box.y + (row - view.row) * cell.h, cell.h];
+  const { y, h } = row === undefined ? box : boxOf({ row, col: view.col }, size);
   const [x, w] = col === undefined ? [box.x, box.w] : [box.x + (col - view.col) * cell.w, cell.w];
   return [frame({ x, y, w: Math.max(LEAST, w), h: Math.max(LEAST, h) }, "--ink", 1.5, "lit")];
 }
@@ -121,17 +121,17 @@ function chosenShapes({ chosen, rows, cols, bare }, size) {
   if (!isInView(chosen, view)) return [];
   const at = boxOf(chosen, size);
   if (chosen.span === "row") {
-    const row = { x: box.x, y: at.y, w: box.w, h: cell.h };
+    const row = { x: box.x, y: at.y, w: box.w, h: at.h };
     return [frame(row, `--${chosen.role}`, 2, "chosen row"), frame(grown(at, 0), "--ink", 1.25, "chosen")];
   }
   if (bare) {
-    const across = rounded(frame({ x: box.x, y: at.y, w: box.w, h: cell.h }, colourOf(rows, "--q"), 1.5, "of-row"));
+    const across = rounded(frame({ x: box.x, y: at.y, w: box.w, h: at.h }, colourOf(rows, "--q"), 1.5, "of-row"));
     const down = rounded(frame({ x: at.x, y: box.y, w: cell.w, h: box.h }, colourOf(cols, "--k"), 1, "of-col"));
     return [down, across, rounded(frame(grown(at, 0), "--q", 3, "chosen"))];
   }
   const outline = frame(grown(at, 1), "--q", 2.5, "chosen");
   if (Math.min(cell.w, cell.h) >= SMALL) return [outline];
-  const across = { x: box.x, y: at.y, w: at.x - box.x, h: cell.h };
+  const across = { x: box.x, y: at.y, w: at.x - box.x, h: at.h };
   const down = { x: at.x, y: box.y, w: cell.w, h: at.y - box.y };
   return [frame(across, colourOf(rows, "--q"), 0.75, "way"), frame(down, colourOf(cols, "--k"), 0.75, "way"), outline];
 }
@@ -176,9 +176,10 @@ function borderOf(outside, cols, size) {
 /** Dashed lines across the picture, at the boundaries in `edges`. @param {Matrix} matrix @param {Size} size */
 function edgeShapes({ edges }, size) {
   const { box, view, cell } = size;
+  const y = boxOf({ row: edges?.row ?? 0, col: 0 }, size).y;
   const [row, col] = [(edges?.row ?? 0) - view.row, (edges?.col ?? 0) - view.col];
   return [
-    row > 0 && row < view.rows && line(`M${box.x} ${box.y + row * cell.h}h${box.w}`),
+    row > 0 && row < view.rows && line(`M${box.x} ${y}h${box.w}`),
     col > 0 && col < view.cols && line(`M${box.x + col * cell.w} ${box.y}v${box.h}`),
   ].filter((one) => one !== false);
 }

@@ -37,12 +37,37 @@ export function cellAfterKey({ key, shiftKey, altKey, ctrlKey, metaKey }, from, 
 }
 
 /**
- * @typedef {Pick<Size, "box"|"cell"|"view">} Place
+ * @typedef {Pick<Size, "box"|"cell"|"view"> & Partial<Pick<Size, "high">>} Place
+ *
+ * @typedef {{row: number, rows: number, y: number, h: number}} Band  rows of one height `h`; `y`: below the first that is seen
  */
 
+/** The rows that are seen, in bands of one height: one of them may be higher than the others. @param {Omit<Place, "box">} size @returns {Band[]} */
+export function rowBands({ cell: { h }, view: { row, rows }, high }) {
+  const at = high ? high.row - row : -1;
+  if (!high || at < 0 || at >= rows) return [{ row, rows, y: 0, h }];
+  const bands = [
+    { row, rows: at, y: 0, h },
+    { row: row + at, rows: 1, y: at * h, h: high.h },
+    { row: row + at + 1, rows: rows - at - 1, y: at * h + high.h, h },
+  ];
+  return bands.filter((band) => band.rows > 0);
+}
+
+/** How high the rows are together that are seen. @param {Omit<Place, "box">} size */
+export const heightOfRows = (size) => rowBands(size).reduce((sum, { rows, h }) => sum + rows * h, 0);
+
 /** The box of a cell. @param {Cell} at @param {Place} size */
-export function boxOf({ row, col }, { box, cell, view }) {
-  return { x: box.x + (col - view.col) * cell.w, y: box.y + (row - view.row) * cell.h, w: cell.w, h: cell.h };
+export function boxOf({ row, col }, size) {
+  const { box, cell, view } = size;
+  const band = rowBands(size).findLast((one) => one.row <= row) ?? { row: view.row, y: 0, h: cell.h };
+  return { x: box.x + (col - view.col) * cell.w, y: box.y + band.y + (row - band.row) * band.h, w: cell.w, h: band.h };
+}
+
+/** The row at a distance below the first that is seen; before or after all of them, one that is not. @param {number} y @param {Place} size */
+function rowAt(y, size) {
+  const { row, y: top, h } = rowBands(size).findLast((one) => one.y <= y) ?? { ...size.view, y: 0, h: size.cell.h };
+  return row + Math.floor((y - top) / h);
 }
 
 /** The middle of a cell. @param {Cell} at @param {Place} size */
@@ -52,18 +77,19 @@ export function middleOf(at, size) {
 }
 
 /** The cell at a point, or null outside the cells. @param {{x: number, y: number}} point @param {Place} size @returns {Cell|null} */
-export function cellAt({ x, y }, { box, cell, view }) {
-  const [row, col] = [Math.floor((y - box.y) / cell.h), Math.floor((x - box.x) / cell.w)];
-  if (row < 0 || col < 0 || row >= view.rows || col >= view.cols) return null;
-  return { row: view.row + row, col: view.col + col };
+export function cellAt({ x, y }, size) {
+  const { box, cell, view } = size;
+  const at = { row: rowAt(y - box.y, size), col: view.col + Math.floor((x - box.x) / cell.w) };
+  return isInView(at, view) ? at : null;
 }
 
 /** The cell at a point, or the nearest one. @param {{x: number, y: number}} point @param {Place} size @returns {Cell} */
-export function nearestCell({ x, y }, { box, cell, view }) {
+export function nearestCell({ x, y }, size) {
+  const { box, cell, view } = size;
   const inside = (/** @type {number} */ index, /** @type {number} */ count) =>
     Math.min(count - 1, Math.max(0, Math.floor(index)));
   return {
-    row: view.row + inside((y - box.y) / cell.h, view.rows),
+    row: view.row + inside(rowAt(y - box.y, size) - view.row, view.rows),
     col: view.col + inside((x - box.x) / cell.w, view.cols),
   };
 }
