@@ -27,45 +27,42 @@ export function createHow() {
   const open = new Set();
   return {
     /**
-     * The buttons of a chip, and its field; none for an edit that is no ablation of one part.
+     * The choice in a row of the list, and its field; none for an edit that is no ablation of one part.
      * @param {Group} group @param {any} model @param {string} at @param {Change} set
-     * @returns {{buttons: HTMLElement[], field: HTMLElement|null}}
+     * @returns {{choice: HTMLElement|null, field: HTMLElement|null}}
      */
     of(group, model, at, set) {
       const edit = ablation(group);
-      if (!edit) return { buttons: [], field: null };
+      if (!edit) return { choice: null, field: null };
       const key = JSON.stringify(edit.where);
-      const field = fieldOf(edit, at, group, set);
-      const show = (/** @type {boolean} */ shown) => {
-        field.hidden = !shown;
-        own.setAttribute("aria-expanded", String(shown));
-      };
-      const own = button("own", `own ${at}`, t("edits.to_own"), "…", () => {
-        if (!open.delete(key)) open.add(key);
-        show(open.has(key));
-      });
       if (edit.over) open.add(key);
-      show(open.has(key));
-      return { buttons: [...stored(group, edit, model, at, set), own], field };
+      const field = fieldOf(edit, at, group, set);
+      field.hidden = !open.has(key);
+      const choose = (/** @type {string} */ value) => {
+        if (value === "own") open.add(key);
+        else open.delete(key);
+        field.hidden = value !== "own";
+        if (value === "own") field.focus();
+        else set((state) => replacedBy(state, group.edits, value === "mean" ? "mean" : "zero"));
+      };
+      const now = open.has(key) ? "own" : edit.to === "mean" ? "mean" : "zero";
+      const offered = ["zero", ...(hasMean({ ...edit, over: undefined }, model) ? ["mean"] : []), "own"];
+      return { choice: choiceOf(offered, now, model, at, choose), field };
     },
   };
 }
 
-/** Zero, or the mean that the model stores. @param {Group} group @param {any} edit @param {any} model @param {string} at @param {Change} set */
-function stored({ edits }, edit, model, at, set) {
-  const isMean = edit.to === "mean";
-  if (!isMean && !hasMean(edit, model)) return [];
-  const by = isMean ? "zero" : "mean";
-  const about = edit.over
-    ? t("edits.to_zero_own")
-    : t(`edits.to_${by}`, { n: integer(model.means.n), on: model.means.on });
-  return [button("how", `how ${at}`, about, isMean ? "0" : "x̄", () => set((state) => replacedBy(state, edits, by)))];
-}
-
-/** @param {string} name @param {string} focus @param {string} about @param {string} sign @param {() => void} click */
-function button(name, focus, about, sign, click) {
-  const attrs = { class: "edit-remove", type: "button", "aria-label": about, title: about, on: { click } };
-  return h("button", { ...attrs, dataset: { testid: `edit-${name}`, focus } }, sign);
+/** @param {string[]} offered @param {string} now @param {any} model @param {string} at @param {(value: string) => void} choose */
+function choiceOf(offered, now, model, at, choose) {
+  const about = offered.includes("mean") && t("edits.to_mean", { n: integer(model.means.n), on: model.means.on });
+  const attrs = { class: "edit-how", "aria-label": t("edits.value"), title: about || null };
+  const data = { testid: "edit-how", focus: `how ${at}` };
+  const options = offered.map((value) => h("option", { value }, t(`edits.value_${value}`)));
+  const choice = /** @type {HTMLSelectElement} */ (
+    h("select", { ...attrs, dataset: data, on: { change: () => choose(choice.value) } }, options)
+  );
+  choice.value = now;
+  return choice;
 }
 
 /** One sentence a line. @param {any} edit @param {string} at @param {Group} group @param {Change} set */

@@ -54,10 +54,11 @@ const SIDES = /** @type {const} */ (["before", "after", "difference"]);
 export function createEdits(actions, model, set, ground) {
   const sides = segment(t("compare.sides"), SIDES, "compare", (side) => t(`compare.side.${side}`));
   const { undo, redo, all, see } = createUndo(actions, model, set, ground);
-  const list = createList(set, all);
+  const list = createList(set);
   const changed = h("span", { class: "what", dataset: { testid: "changed" } });
+  const slot = h("div", { class: "edits-slot" }, list.node, all);
   const beside = h("div", { class: "edits-beside" }, h("div", { class: "undoing" }, undo, redo), sides.box);
-  const row = h("div", { class: "edits" }, changed, list.node, beside);
+  const row = h("div", { class: "edits" }, changed, slot, beside);
   return {
     row,
     undo,
@@ -110,7 +111,7 @@ export function createEdits(actions, model, set, ground) {
   }
 }
 
-/** @typedef {{words: string, undone: (state: State) => Patch}} MaskLine  a change of a mask, in the list of edits */
+/** @typedef {{words: string, undone: (state: State) => Patch, isSwitch?: boolean}} MaskLine  a change of a mask, in the list of edits; `isSwitch`: its switch says it */
 
 /** The changes of the masks: causal, PADs and patches. @param {State} state @param {Model} model @returns {MaskLine[]} */
 function maskLines(state, model) {
@@ -119,6 +120,7 @@ function maskLines(state, model) {
   const lines = [
     (causal !== null || layers.length > 0) && {
       words: changedWords({ ...state, padCount: 0 }, model),
+      isSwitch: true,
       undone: (/** @type {State} */ now) => everyLayer(now, trainedCausal(model), model),
     },
     pads !== null && {
@@ -184,13 +186,12 @@ function createUndo(actions, model, set, ground) {
   const see = (count) => {
     history.see(withChanges(actions.get(), model()));
     const redoes = history.redo() !== null;
-    // Both keep their places while there is one of them.
+    // Both keep their places while there is an edit; after the last one, redo is a key's.
     update(undo, { disabled: count === 0 });
     update(redo, { disabled: !redoes });
     all.hidden = count < 2;
-    const undoes = count > 0 || redoes;
-    for (const button of [undo, redo]) button.hidden = !undoes;
-    return undoes;
+    for (const button of [undo, redo]) button.hidden = count === 0;
+    return count > 0;
   };
   return { undo, redo, all, see };
 }
@@ -208,8 +209,8 @@ const how = lazy(() => import("./edit_how.js"));
 
 /** @typedef {{groups: Group[], masks: MaskLine[], trace: ModelTrace|null, model: Model, refused: string[]}} Listed  `refused`: why the server refused each group; "": it did not */
 
-/** @param {(change: (state: State) => Patch) => void} set @param {HTMLElement} all  undoes all of them */
-function createList(set, all) {
+/** @param {(change: (state: State) => Patch) => void} set */
+function createList(set) {
   const [count, only] = [h("span", { class: "n" }), h("span", { class: "words" })];
   const button = /** @type {HTMLButtonElement} */ (
     h("button", { class: "btn edits-button", type: "button", dataset: { testid: "edits-list" } }, count, only)
@@ -217,7 +218,7 @@ function createList(set, all) {
   let undone = /** @type {((state: State) => Patch)|null} */ (null); // of the one edit that there is
   const remove = removeButton("edit-only-remove", () => undone && set(undone));
   const chips = h("div", { class: "edit-chips" });
-  const panel = h("div", { class: "edits-panel", role: "group", "aria-label": t("edits.title") }, chips, all);
+  const panel = h("div", { class: "edits-panel", role: "group", "aria-label": t("edits.title") }, chips);
   const node = h("div", { class: "edits-list", hidden: true }, button, remove, panel);
   const { close } = createPopover(node, button, panel, () => {});
   let drawn = "";
@@ -245,19 +246,21 @@ function createList(set, all) {
       if (lines < Math.min(shown, 2)) close();
       shown = lines;
       const [one] = groups;
-      const single = groups.length === 1 && lines === 1;
-      const words = single ? groupWords(one, trace, model) : [];
+      const mask = lines === 1 ? masks.find(({ isSwitch }) => !isSwitch) : undefined;
+      const single = lines === 1 && (groups.length === 1 || mask !== undefined);
+      const words = mask ? [mask.words] : single ? groupWords(one, trace, model) : [];
       node.classList.toggle("single", single);
-      node.classList.toggle("off", single && !one.on);
+      node.classList.toggle("off", single && one?.on === false);
       setText(count, countWords(groups, masks.length));
       replace(only, words);
-      undone = single ? (state) => without(state, one.edits) : null;
+      undone = mask?.undone ?? (single ? (state) => without(state, one.edits) : null);
       update(button, { title: single ? plainText(words) : null });
       update(remove, { "aria-label": t("edits.remove", { edit: plainText(words) }) });
       const drawnChips = groups.map((group, i) => {
-        const chip = chipOf(group, groupWords(group, trace, model), String(i), set);
-        const { buttons = [], field = null } = made?.of(group, model, String(i), set) ?? {};
-        chip.lastChild?.before(...buttons);
+        const { choice = null, field = null } = made?.of(group, model, String(i), set) ?? {};
+        const words = (choice && setWords(group, model)) || groupWords(group, trace, model);
+        const chip = chipOf(group, words, String(i), set);
+        if (choice) chip.lastChild?.before(choice);
         if (field) chip.append(field);
         if (refused[i])
           chip.append(h("small", { class: "edit-problem", dataset: { testid: "edit-problem" } }, refused[i]));
@@ -267,7 +270,7 @@ function createList(set, all) {
         node,
         () => {
           replace(chips, ...drawnChips, ...masks.map(maskChip));
-          node.hidden = groups.length === 0 && lines < 2; // one mask is said by its switch
+          node.hidden = lines === 0 || (lines === 1 && !single);
         },
         next.find((one) => !one.hidden && !isDisabled(one)),
       );
@@ -311,12 +314,12 @@ function chipOf({ on, edits }, words, at, set) {
   const toggle = h(
     "button",
     {
-      ...{ class: "edit-switch", type: "button", role: "switch", "aria-checked": String(on), "aria-label": name },
+      ...{ class: "edit-switch", type: "button", role: "checkbox", "aria-checked": String(on), "aria-label": name },
       title: t(on ? "edits.pause" : "edits.resume"),
       dataset: { testid: "edit-switch", focus: `switch ${at}` },
       on: { click: () => set((state) => switched(state, edits, !on)) },
     },
-    h("i", { class: "knob", "aria-hidden": true }),
+    h("i", { class: "box", "aria-hidden": true }),
     h("span", { class: "edit-words" }, words),
   );
   const remove = removeButton("edit-remove", () => set((state) => without(state, edits)), `remove ${at}`);
@@ -331,6 +334,17 @@ export function groupWords(group, trace, model) {
   const { attention, layer, head } = group.head;
   const of = attentionWords(model, attention);
   return [of ? `${of} · ` : "", t(`edits.${group.kind}_off`, { layer, head, n: group.n })];
+}
+
+/** What follows says to what: "Head 5·2: output set to". @param {Group} group @param {Model} model @returns {Words|null} */
+function setWords(group, model) {
+  const place = group.kind === "other" ? group.edit.where : group.kind === "head" && group.head;
+  if (!place) return null;
+  const { attention = attentionsOf(model)[0]?.id, layer, head } = place;
+  const written = group.kind === "other" ? partWritten(group.edit, attentionsOf(model)) : null;
+  const part = head == null ? written?.part : "head";
+  const of = part !== "ffn" && attention && attentionWords(model, attention);
+  return part ? [of ? `${of} · ` : "", t(`edits.${part}_set`, { layer, head })] : null;
 }
 
 /** More tokens than this are said by their number. */
@@ -356,7 +370,9 @@ function edgeWords(group, trace) {
   const [queries, keys] = group.kind === "edge" ? [[query], [key]] : [group.queries, group.keys];
   const where = all ? "all_layers" : layers > 1 ? "layers" : head === undefined ? "layer" : "head";
   const words = { query: named("queries", queries), key: named("keys", keys), layer, head: head ?? "", layers };
-  return phrase(`edits.${where}`, words);
+  const said = phrase(`edits.${where}`, words);
+  const place = said.pop() ?? ""; // a narrow chip leaves it to the sentence
+  return [...said, h("span", { class: "where" }, place)];
 }
 
 /** An edit of a part, of the formula, or one that no gesture makes. @param {State["interventions"][number]} edit @param {ModelTrace|null} trace @param {Model} model @returns {Words} */

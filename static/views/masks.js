@@ -16,7 +16,7 @@ import { everyLayer, openedLayers } from "../model/interventions.js";
 import { position } from "../model/selection.js";
 import { MOST_PADS } from "../state/run.js";
 import { createPopover, switchRow } from "../ui/controls.js";
-import { h, newId, replace, setText, update } from "../ui/dom.js";
+import { h, inOneColumn, newId, replace, setText, update } from "../ui/dom.js";
 import { integer, percent } from "../ui/format.js";
 import { keyFor, t } from "../ui/i18n.js";
 import { createEdits } from "./edits.js";
@@ -63,6 +63,7 @@ function createPadding(actions, model) {
       positions.row.hidden = padCount === 0 || Boolean(model().picture);
       const nothing = padCount === 0 && hidden.length === 0;
       menu.show(nothing, Boolean(model().picture));
+      menu.node.hidden = nothing && row.hidden;
       mask.row.hidden = nothing && !offers && !model().picture; // it has no such mask
       const [translates, causal] = [writesTarget(model()), causalIn(state, model())];
       setText(about, t(writesTarget(model()) ? "masks.pads_about_source" : "masks.pads_about"));
@@ -226,11 +227,11 @@ export function createMasks({ root, tools }, actions, modelOf, ground) {
   // What comes and goes stands before the switches, which keep their places under the pointer; on a phone, at its foot.
   const edits = createEdits(actions, model, set, ground);
   const menu = createFormulaMenu(actions, model);
-  replace(root, edits.row, causal.row, padding.node);
-  tools.append(menu.node);
+  replace(root, edits.row, causal.row);
+  tools.append(padding.node, menu.node);
   pressedBy(ground, {
     KeyC: () => [causal.toggle],
-    KeyP: () => [padding.toggle, padding.button],
+    KeyP: () => [padding.toggle, causal.toggle],
     KeyU: () => [edits.all, edits.undo],
     KeyB: () => [edits.other()],
   });
@@ -250,6 +251,9 @@ export function createMasks({ root, tools }, actions, modelOf, ground) {
       causal.set(false, t(about), t("masks.off_in_now", { n: layers.length, layers: layers.join(", ") }));
     else causal.set(on, t(about), effectNow);
     kept = shown && placeOf(state).name === "head" ? chosenNow(shown, state) : {};
+    // A lesson has no tools, and on a phone its menu is at the foot, so that what it changes is in sight.
+    const at = state.lesson === null && !inOneColumn() ? tools : root;
+    if (padding.node.parentNode !== at) at.append(padding.node);
     padding.draw(shown, real, leak);
     menu.draw(real);
     edits.draw(shown, state);

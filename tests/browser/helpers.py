@@ -188,9 +188,16 @@ def open_sampling(page: "Page") -> None:
 
 def open_pads(page: "Page") -> None:
     """Opens what else there is to choose about PADs, while there are any."""
+    show_pads(page)
     menu = page.get_by_test_id("pads-menu").first
     if menu.get_attribute("aria-expanded") != "true":
         menu.click()
+
+
+def show_pads(page: "Page") -> None:
+    """Brings in sight how many PADs there are: in the menu of tools, but on a phone in the line."""
+    if not page.get_by_test_id("pads-more").first.is_visible():
+        open_tools(page)
 
 
 def open_tools(page: "Page") -> None:

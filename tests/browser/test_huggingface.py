@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 from safetensors.numpy import load
 
-from tests.browser.helpers import FLAWS, all_heads, flaws, settled, to_station, walked
+from tests.browser.helpers import FLAWS, all_heads, flaws, settled, show_pads, to_station, walked
 from tests.conftest import served
 
 if TYPE_CHECKING:
@@ -157,6 +157,7 @@ def test_what_positions_add_is_a_part_of_the_score(page: "Page", model: str, rol
 def test_positions_that_always_count_pads_say_so(page: "Page") -> None:
     page.goto("/?text=a+cat&model=t5&view=attention")
     settled(page)
+    show_pads(page)
     for _ in range(2):
         page.get_by_test_id("pads-more").click()
         settled(page)

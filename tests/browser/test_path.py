@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.helpers import all_heads, settled
+from tests.browser.helpers import all_heads, settled, show_pads
 from tests.browser.test_camera import OPEN_AND_CLICK
 from tests.test_readme import stops
 
@@ -111,6 +111,7 @@ def test_a_change_asks_for_each_thing_once(page: "Page") -> None:
     assert asked.by(lambda: page.get_by_test_id("sentence").fill(TEXT.replace("his", "her"))) == WHOLE
     assert asked.by(page.get_by_test_id("switch-causal").click) == WHOLE
     assert asked.by(page.get_by_test_id("switch-causal").click) == {}, "it was here before"
+    show_pads(page)
     assert asked.by(page.get_by_test_id("pads-more").click) == WHOLE
     # The row of another token predicts another one, here with and without the PAD, which has other effects. Here
     # nothing that is hidden lowers it.

@@ -431,7 +431,7 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     page.get_by_test_id("show-again").click()
     wait_for_run(page, "!run.interventions")
     expect(page.get_by_test_id("show-again")).to_have_count(0)
-    page.get_by_test_id("edit-redo").click()
+    page.keyboard.press("Control+Shift+z")
     assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == without(both[:1])
     writes_and_chooses(page)
     # One Undo takes back every edit, wherever it was made.
@@ -439,6 +439,7 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     wait_for_run(page, "run.masks?.causal === false")
     page.get_by_test_id("edits-list").click()
     expect(page.get_by_test_id("edit-mask")).to_have_text("causal mask off×")
+    page.keyboard.press("Escape")
     page.get_by_test_id("note-masks").click()
     wait_for_run(page, "!run.masks && !run.interventions")
     expect(page.get_by_test_id("edits-list")).to_be_hidden()
