@@ -265,7 +265,8 @@ function createRiver(parts) {
     const open = openLayer(state, facts.rolled);
     const has = (/** @type {string} */ id) => VIEWS.some((view) => view.id === id && hasView(view, trace.model, state));
     const little = innerHeight < LOW;
-    const most = low && little ? BARS - 2 : whole ? BARS : little || innerWidth < PHONE ? FEW_BARS - 1 : FEW_BARS;
+    const most =
+      low && little ? BARS - 2 : whole ? BARS : innerWidth < PHONE ? FEW_BARS - 1 : little ? FEW_BARS : FEW_BARS + 1;
     const show = (/** @type {number} */ width) => {
       board.show(
         {

@@ -735,6 +735,10 @@ test("the bars of a short sentence begin below the name of their place", () => {
   const { answers, links, height } = riverLayout(rollout(rivers(SMALL), "main", 1), 1, { ...FRAME, places });
   const name = links.find(({ to }) => to === "prediction");
   assert.ok(name && answers.y + 3 > name.y, "letters of 15 px begin 3 px below y, the name stands on its own y");
+  assert.ok(answers.y - name.y < 12, "and right under it");
+  const strip = riverLayout(rollout(rivers(SMALL), "main", 1), 1, { ...FRAME, places, strip: 70, answers: 3 });
+  assert.deepEqual([strip.answers.inLine, strip.answers.step], [true, 18], "in a low strip three fit, each in a line");
+  assert.ok(strip.height <= 76, `${strip.height}`);
   assert.ok(height >= answers.y + 6 * answers.step);
 });
 

@@ -9,6 +9,7 @@ import { wroteText } from "../words/names.js";
 /**
  * @import { Name } from "../../model/labels.js"
  * @import { Patch } from "../../model/patches.js"
+ * @import { Bar } from "../words/names.js"
  * @import { Row } from "../layout/bands.js"
  * @import { Band, Scene } from "../layout/layout.js"
  * @import { Pen, PictureStyle } from "./scene.js"
@@ -74,8 +75,22 @@ export function drawLens(pen, { bands: [band], lens, only }, style) {
 /** A column that is no wider than this has no room for what a number was before. */
 const CHANGES = 100;
 
+/** In a line, the least and the greatest room of the names before the bars. */
+const [NAMED, MOST_NAMED] = [30, 70];
+
+/** Between the widest name and the widest number, so that all bars begin below each other. @param {Pen} pen @param {Bar[]} bars @param {{x: number, width: number}} of @param {PictureStyle} style */
+function columnOf(pen, bars, { x, width }, style) {
+  write(pen, style, { size: 13, colour: style.colours.ink, bold: true });
+  const widest = (/** @type {string[]} */ texts) => Math.max(...texts.map((one) => pen.measureText(one).width)) + 8;
+  const named = Math.min(MOST_NAMED * style.type, Math.max(NAMED * style.type, widest(bars.map(({ name }) => name))));
+  return {
+    from: x + named,
+    across: Math.max(0, width - named - widest(bars.map(({ text, change }) => change ?? text))),
+  };
+}
+
 /** The answer's probabilities, in another tone than the shares. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
-export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, width, step } }, style) {
+export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, width, step, inLine } }, style) {
   const { colours, bars, stage } = style;
   const grown = stage?.answer ?? 1;
   if (!bars.length || grown === 0) return;
@@ -83,6 +98,7 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
   pen.beginPath();
   pen.arc(node.x, node.y, 6, 0, 2 * Math.PI);
   if (rows[0].height > 0) pen.fill(); // its rows are drawn
+  const column = inLine ? columnOf(pen, bars, { x, width }, style) : { from: x, across: width };
   bars.forEach(({ name, p, text: now, change, before, rest, signed }, i) => {
     const top = y + i * step;
     const text = (width > CHANGES * style.type && change) || now;
@@ -90,17 +106,19 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
     if (grown === 1) pen.fillText(text, x + width, top + 14 * style.type);
     const room = width - pen.measureText(text).width - 6;
     const face = { colour: rest ? colours.dim : colours.ink, bold: i === 0 };
-    write(pen, style, { size: rest ? 13 : 15, ...face });
+    const full = rest || inLine ? 13 : 15;
+    write(pen, style, { size: full, ...face });
     // The first one is never cut.
     if (i === 0)
-      write(pen, style, { size: 15 * Math.min(1, Math.max(0.6, room / pen.measureText(name).width)), ...face });
+      write(pen, style, { size: full * Math.min(1, Math.max(0.6, room / pen.measureText(name).width)), ...face });
     pen.fillText(fittingText(pen, name, room), x, top + 14 * style.type);
+    const line = top + (inLine ? 6 : 18) * style.type;
     /** @param {number} from @param {number} to @param {string} colour @param {number} alpha */
     const bar = (from, to, colour, alpha) => {
       pen.globalAlpha = alpha;
       pen.fillStyle = colour;
       pen.beginPath();
-      pen.roundRect(x + from * width, top + 20 * style.type, Math.max(2, (to - from) * grown * width), 8, 2);
+      pen.roundRect(column.from + from * column.across, line, Math.max(2, (to - from) * grown * column.across), 8, 2);
       pen.fill();
       pen.globalAlpha = 1;
     };
@@ -117,7 +135,7 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
     pen.setLineDash([2, 2]);
     pen.strokeStyle = colours.bar;
     pen.lineWidth = 1;
-    pen.strokeRect(x + 0.5, top + 20 * style.type + 0.5, Math.max(2, before * width) - 1, 7);
+    pen.strokeRect(column.from + 0.5, line + 0.5, Math.max(2, before * column.across) - 1, 7);
     pen.setLineDash([]);
   });
 }

@@ -161,7 +161,7 @@ function startRows(canvas, left) {
 }
 
 /** Above a sheet: what titles and best guesses take; how thick a whole river is, as a part of the rows; and from answer to answer. */
-const [AROUND, FAT_PART, STEPS] = [56.25, 0.09, [27, 38]];
+const [AROUND, FAT_PART, STEPS] = [56.25, 0.09, [30, 38]];
 
 /** All rows, the best guesses and the answers in the height that a sheet leaves; it covers the heads. @param {number} height @param {number} stacks @param {{type: number, answers: number}} of */
 export function rowsAbove(height, stacks, { type, answers }) {

@@ -74,7 +74,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {Link[]} links  the places in the model
  * @property {number} lens  the baseline of what the model would say after each layer
  * @property {{x: number, y: number}} node  between the shares and the probabilities
- * @property {{x: number, y: number, width: number, step: number}} answers  where the bars are: the first one's place
+ * @property {{x: number, y: number, width: number, step: number, inLine: boolean}} answers  where the bars are: the first one's place; `inLine`: beside their names, not under them
  * @property {{x: number, y: number, width: number, beside: boolean}|null} said  where it says how to read a square: above them (`beside`: next to the
  *   button that ranks them); of two stacks, below those that are read first @property {number|null} table  where the line that opens the table is, at the left edge
  * @property {number|null} foot  where there is space under the answers, next to the heads; null: no heads are drawn there
@@ -111,6 +111,9 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @typedef {{stack: string, attention: string, count: number, ratio: number, flat?: boolean, order: (layer: number) => number[]}} HeadsOf
  */
 
+/** A strip that is as wide as this has each answer in a line, which is so high. */
+const [IN_LINE, LINE] = [600, 18];
+
 /**
  * @param {Rollout[]} rolled  of every stack, the answering one first
  * @param {number} row  the chosen token @param {Frame} frame
@@ -122,7 +125,8 @@ export function riverLayout(rolled, row, frame) {
   const bands = bandsOf(rolled, row, frame, strip ? strip.height + BELOW_STRIP : 0);
   const lines = rolled.flatMap((rollout, i) => linesOfStack(rollout, bands[i], bands, frame.fat));
   const [answering] = bands;
-  const step = frame.step ?? (frame.strip ? 28 : 38) * frame.type;
+  const inLine = Boolean(frame.strip) && frame.width >= IN_LINE;
+  const step = frame.step ?? (inLine ? LINE : frame.strip ? 28 : 38) * frame.type;
   const chosen = answering.rows[answering.index[row]];
   const lens = answering.bottom + 20 * frame.type;
   const besideEnd = strip ? strip.height + BELOW_STRIP + frame.answers * step : 0; // answers of a short sentence
@@ -142,7 +146,8 @@ export function riverLayout(rolled, row, frame) {
   const beside = Math.max(below, Math.min(node.y - 22 * frame.type, lens + 8 - frame.answers * step));
   const inStrip = frame.places?.prediction ? bands[0].top - 4 : 0;
   const y = frame.strip ? inStrip : strip ? strip.height + BELOW_STRIP : beside;
-  const answers = { x: node.x + 17, y, width: frame.width - node.x - 17, step };
+  const answers = { x: node.x + 17, y, width: frame.width - node.x - 17, step, inLine };
+  const links = linksOf(bands, frame); // the answers' name stands right over them
   const height = Math.ceil(Math.max(...ends, (strip ? strip.height : below) + frame.answers * step) + 8);
   const streams = rolled
     .slice(1)
@@ -162,7 +167,9 @@ export function riverLayout(rolled, row, frame) {
     lit: frame.lit ?? null,
     isStrip: Boolean(frame.strip),
     chosen: null,
-    links: linksOf(bands, frame),
+    links: frame.strip
+      ? links
+      : links.map((one) => (one.to === "prediction" ? { ...one, y: answers.y - 8 * frame.type } : one)),
     strip,
     lens: frame.strip ? NaN : lens,
     node,

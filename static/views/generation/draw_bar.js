@@ -90,8 +90,8 @@ export const sharesLine = (parts, u, fits = () => false, taking = () => null) =>
     const style = {
       left: `${part.from * 100}%`,
       width: `${(part.to - part.from) * 100}%`,
-      paddingLeft: `${left * 100}%`,
-      paddingRight: `${right * 100}%`,
+      "padding-left": `${left * 100}%`,
+      "padding-right": `${right * 100}%`,
     };
     const attrs = { class: kinds.filter(Boolean).join(" "), title: takes?.title, style };
     return h("span", { ...attrs, ...(takes && { on: { click: takes.click } }) }, fits(part) ? part.text : null);
