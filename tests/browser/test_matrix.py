@@ -676,7 +676,7 @@ def test_the_rows_of_a_head_are_high_and_few_of_them_are_seen_at_once(
     page: "Page", model: checkpoint.Checkpoint, size: tuple[int, int], more: str, n: int, least: int
 ) -> None:
     page.set_viewport_size({"width": size[0], "height": size[1]})
-    open_head(page, CAR + more, view="attention")
+    open_head(page, CAR + more, view="attention", **{"river.shown": "on"})
     page.get_by_test_id("arithmetic").wait_for()
     assert len(labels_of(model, CAR + more)) == n == len(picture(page, "weights")["z"])
     assert picture(page, "weights")["cell"]["h"] >= least

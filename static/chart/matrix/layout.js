@@ -86,7 +86,9 @@ export function matrixSize(matrix, room) {
   const beside = Math.max(named, scrolls ? MAP + MAP_AWAY : 0);
   const top = touch && !bare ? BUTTONS : 0; // bare pictures have theirs below
   const above = (/** @type {Size["cell"]} */ cell) =>
-    Math.round(top + titles + Math.max(headHeight(head, cell.w, font, bare), scrolls ? MAP : 0) + 10);
+    Math.round(
+      top + titles + Math.max(headHeight(head, cell.w, font, bare), scrolls ? MAP : 0) + (bare && !scrolls ? 6 : 10),
+    );
   // The rows' title begins in the corner above them if it is longer than they are high; without room, it says the first of it.
   const { title = "" } = matrix.rows.hidden || bare ? {} : matrix.rows;
   const [least, most] = [title.split(/[:：]/)[0], title].map((one) => wide(one, 12 * type));
@@ -97,20 +99,14 @@ export function matrixSize(matrix, room) {
     Math.max(0, Math.min((fits(cell) ? most : least) - cell.h * rows, corner(cell)));
   const heightOf = (/** @type {Size["cell"]} */ cell, shown = rows) =>
     Math.ceil(above(cell) + cell.h * shown + Math.max(bare ? 3 : 10, least - cell.h * rows - liftOf(cell)));
-  const more = (/** @type {Size["cell"]} */ cell, /** @type {Pick<Matrix, "highRow">} */ of = matrix) =>
-    (highOf(of, cell, type, dpr)?.h ?? cell.h) - cell.h;
-  // Where one row may become higher, the others leave it the room from the first: an edit moves none of them.
-  const kept = { highRow: matrix.highRow === null ? 0 : matrix.highRow };
+  // A row that is higher grows downwards, into the line below the picture: an edit moves no other row.
+  const more = (/** @type {Size["cell"]} */ cell) => (highOf(matrix, cell, type, dpr)?.h ?? cell.h) - cell.h;
   const { cell, shown } = scrolls
-    ? scrolling(matrix, width - beside - sums, heights, {
-        dpr,
-        narrow,
-        besides: (cell) => heightOf(cell, 0) + more(cell, kept),
-      })
+    ? scrolling(matrix, width - beside - sums, heights, { dpr, narrow, besides: (cell) => heightOf(cell, 0) })
     : {
         cell: fitting(
           heights,
-          (cell) => heightOf(cell) + more(cell, kept),
+          heightOf,
           (most) => cellOf(matrix, [width - beside - sums, most], { narrow, dpr, head }),
           rows,
         ),
