@@ -73,6 +73,7 @@ def root_of(request: Request) -> str:
 LANGUAGES = ("en", "ja")
 DEFAULT = "en"
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
+ROOMY = re.compile(r"\[\[([^\]]*)\]\]")
 
 Translate = Callable[..., str]
 
@@ -80,14 +81,14 @@ Translate = Callable[..., str]
 def translator(folder: Path, language: str) -> Translate:
     """`t(key, name=value, …)`: the string with `{name}` filled in; `n=1` uses `key.one` if it exists.
 
-    A missing key is shown as it is, so that the page still opens.
+    A missing key is shown as it is, so that the page still opens. `[[…]]` is left out on a phone (css/layout.css).
     """
     path = folder / f"{language}.json"
     strings = catalogue(path, path.stat().st_mtime_ns)
 
     def t(key: str, /, **values: object) -> str:
         one = strings.get(f"{key}.one") if str(values.get("n")) == "1" else None
-        text = one or strings.get(key, key)
+        text = ROOMY.sub(r'<span class="roomy">\1</span>', one or strings.get(key, key))
         return PLACEHOLDER.sub(lambda hit: str(values.get(hit[1], hit[0])), text)
 
     return t

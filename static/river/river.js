@@ -128,8 +128,10 @@ const GATHERING = 200;
 function createRiver(parts) {
   let now = /** @type {Now|null} */ (null);
   let last = /** @type {Facts|null} */ (null);
-  const board = createRiverBoard(parts.board, ({ foot, answers, table, said }) => {
+  const board = createRiverBoard(parts.board, ({ foot, answers, table, said, only, squares }) => {
     parts.which.classList.toggle("in-heads", said?.beside === true && foot !== null);
+    parts.which.classList.toggle("over-heads", only !== null && squares.length > 0);
+    parts.root.style.setProperty("--heads", `${Math.min(...squares.map(({ y }) => y))}px`);
     parts.root.style.setProperty("--said", `${said?.y ?? 0}px`);
     parts.root.classList.toggle("with-heads", foot !== null);
     parts.root.style.setProperty("--foot", `${foot ?? 0}px`);
@@ -367,14 +369,22 @@ const textWidth = (node, weight) =>
     ? widthOf(node.textContent ?? "", 16, "--font", weight)
     : [...node.childNodes].reduce((sum, one) => sum + textWidth(one, WEIGHTS[one.nodeName] ?? weight), 0);
 
+/** What a phone leaves out of the sentence (css/layout.css). */
+const LEFT_OUT = ".roomy, .tells ~ .tells, [data-puts=edges], [data-puts=padding]";
+
 /** Say what differs from what was said last: it is read aloud. @param {HTMLElement} says @param {(Node|string)[]} words */
 function say(says, words) {
   const text = plainText(words);
   if (text === says.textContent) return;
   keepingFocus(says, () => replace(says, ...words));
-  const buttons = says.querySelectorAll("button").length; // each has room around it
-  const ems = 1.02 * (textWidth(says, 400) / 16 + 1.5 * buttons); // letters are rounded to pixels, too
-  says.style.setProperty("--ems", ems.toFixed(1)); // one line: css/layout.css
+  const isLeft = (/** @type {Element} */ one) => one.closest(LEFT_OUT) !== null;
+  const left = [...says.querySelectorAll(LEFT_OUT)].filter((one) => !one.parentElement?.closest(LEFT_OUT));
+  const buttons = [...says.querySelectorAll("button")];
+  const [width, less] = [textWidth(says, 400), left.reduce((sum, one) => sum + textWidth(one, 400), 0)];
+  /** Letters are rounded to pixels, and each button has room around it. @param {number} width @param {number} count */
+  const emsOf = (width, count) => (1.02 * (width / 16 + 1.5 * count)).toFixed(1);
+  says.style.setProperty("--ems", emsOf(width, buttons.length)); // one line, on a phone two: css/layout.css
+  says.style.setProperty("--ems-brief", emsOf(width - less, buttons.filter((one) => !isLeft(one)).length));
 }
 
 const made = perRoot(() => ({ river: /** @type {ReturnType<typeof createRiver>|null} */ (null) }));

@@ -92,6 +92,9 @@ export async function inLanguage(language, say) {
 /** The catalogue in which something is said now. */
 const textsNow = () => other?.texts ?? catalogue;
 
+/** Words that a phone leaves out of a sentence (`.roomy`, css/layout.css), as the catalogue marks them. */
+const ROOMY = /\[\[([^\]]*)\]\]/g;
+
 /**
  * The string `key` with `{name}` filled in. With `{n: 1}`, uses the string `key.one` if the catalogue has it; for a finger, `key.touch`;
  * of a picture: `keyFor`.
@@ -100,7 +103,8 @@ const textsNow = () => other?.texts ?? catalogue;
  * @returns {string}
  */
 export function t(key, vars = {}) {
-  return patternOf(key, vars.n).replace(/\{(\w+)\}/g, (whole, name) => (name in vars ? String(vars[name]) : whole));
+  const text = patternOf(key, vars.n).replace(ROOMY, "$1");
+  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in vars ? String(vars[name]) : whole));
 }
 
 /** The string before anything is filled in. @param {string} key @param {unknown} n  1, or "1" as the page writes it */
@@ -127,20 +131,29 @@ export const firstKey = (...keys) => keys.find(hasString) ?? keys[keys.length - 
 
 /**
  * A string whose `{name}` parts are nodes: `phrase("inspector.looks", {query: h("b", …)})` → nodes to append, in the
- * language's own order.
+ * language's own order. `[[…]]` is left out on a phone.
  * @param {string} key
  * @param {Object<string, Node|string|number>} parts
  * @returns {(Node|string)[]}
  */
 export function phrase(key, parts) {
   return patternOf(key, parts.n)
-    .split(/(\{\w+\})/)
+    .split(/(\{\w+\}|\[\[[^\]]*\]\])/)
     .filter(Boolean)
     .map((piece) => {
+      if (piece.startsWith("[[")) return roomy(piece.slice(2, -2));
       const name = piece.match(/^\{(\w+)\}$/)?.[1];
       const part = name === undefined ? undefined : parts[name];
       return part === undefined ? piece : part instanceof Node ? part : String(part);
     });
+}
+
+/** @param {string} words */
+function roomy(words) {
+  const element = document.createElement("span");
+  element.className = "roomy";
+  element.textContent = words;
+  return element;
 }
 
 /** ISO 15924 codes of scripts that stand for themselves: their languages are not known. @type {Object<string, string>} */

@@ -291,7 +291,10 @@ def test_on_a_phone_more_stays_under_the_finger(open_page: "Callable[..., Page]"
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
     page.goto(f"/?view=model&layer=5#text={STORY}")
     page.wait_for_selector('body[data-state="ready"]')
-    expect(page.get_by_test_id("river-says")).to_contain_text("car")
+    says = page.get_by_test_id("river-says")
+    expect(says).to_contain_text("car")
+    expect(says.get_by_role("button")).to_be_visible()
+    assert (says.bounding_box() or {"height": 99})["height"] < 3 * 24, "two lines: what a wide page adds is left out"
     page.evaluate("scrollTo(0, 97)")  # the row of the path stands just below what stays in sight
     more = page.get_by_test_id("path-more")
     before = more.bounding_box()
@@ -301,12 +304,20 @@ def test_on_a_phone_more_stays_under_the_finger(open_page: "Callable[..., Page]"
         # Two frames later the browser would have scrolled by what unfolded.
         page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         assert more.bounding_box() == before
-    # Right below the heads stands what ranks them; its first three choices are whole.
-    which, legend = (page.get_by_test_id(one).bounding_box() for one in ("river-which", "river-legend"))
-    assert which is not None
-    assert legend is not None
-    assert which["y"] + which["height"] <= legend["y"]
-    page.get_by_test_id("river-which").tap()
+    # Right over the heads stands what ranks them, on the first screen; its first three choices are whole.
+    which = page.get_by_test_id("river-which")
+    expect(which).to_be_in_viewport(ratio=1)
+    top = page.get_by_test_id("river").evaluate(
+        """async (canvas) => {
+          const { squares } = (await import('/static/river/board.js')).sceneOf(canvas);
+          return canvas.getBoundingClientRect().top + Math.min(...squares.map(({ y }) => y));
+        }"""
+    )
+    box = which.bounding_box()
+    assert box is not None
+    assert box["height"] >= 44
+    assert top - 8 <= box["y"] + box["height"] <= top
+    which.tap()
     expect(page.get_by_test_id("rank-shows-direct")).to_be_in_viewport(ratio=1)
 
 

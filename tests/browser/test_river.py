@@ -499,7 +499,7 @@ def test_a_translation_draws_on_the_source(page: "Page") -> None:
     says = page.get_by_test_id("river-says")
     named, offered = says.locator(".looked").nth(0), page.get_by_test_id("cut-looks")
     expect(offered).to_be_visible()
-    expect(says).to_contain_text(f"Of the source, it uses {named.inner_text()} most.")
+    expect(says).to_contain_text(f"Its main source is {named.inner_text()}.")
     assert named.inner_text() in offered.inner_text()  # also where another word has the larger single effect
     cross = page.get_by_test_id("river").evaluate(
         """async (canvas) => {

@@ -110,7 +110,7 @@ const FOR_NUMBER = 0.85;
 /** A square wider than this shows no more; of an open layer, there is more room. */
 const [LARGEST, LARGEST_OPEN] = [128, 150];
 /** The height below the squares of an open layer, for the head's name and what it attends to most; and the least and the most width, compared to it. */
-const [CAPTION, LEAST_WIDE, WIDE] = [38, 2.15, 2.4];
+const [CAPTION, LEAST_WIDE, WIDE] = [38, 1.94, 2.4];
 /** If not all heads fit, this many have a square. */
 const FEW = 3;
 /** The heads of a picture with very different sides are drawn less oblong than they are. */

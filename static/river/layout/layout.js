@@ -129,7 +129,8 @@ export function riverLayout(rolled, row, frame) {
   const step = frame.step ?? (inLine ? LINE : frame.strip ? 28 : 38) * frame.type;
   const chosen = answering.rows[answering.index[row]];
   const lens = answering.bottom + 20 * frame.type;
-  const besideEnd = strip ? strip.height + BELOW_STRIP + frame.answers * step : 0; // answers of a short sentence
+  // The answers of a short sentence, and the button that ranks the heads below them.
+  const besideEnd = strip ? strip.height + BELOW_STRIP + frame.answers * step + RANKS * frame.type : 0;
   const above = frame.heads?.length === 1 && !only ? SAID * frame.type : 0;
   const heads = allSquaresOf(bands, frame, Math.max(lens + 14 * frame.type + above, besideEnd));
   const ends = [
@@ -177,6 +178,9 @@ export function riverLayout(rolled, row, frame) {
     foot: heads.squares.length && !only ? Math.max(lens + 14 * frame.type, y + frame.answers * step + 4) : null,
   };
 }
+
+/** What a finger's button over the heads takes below the answers: css/river.css. */
+const RANKS = 28;
 
 /** The height of the line that says how to read a square; and of the one that opens the table. */
 const [SAID, TABLE] = [13, 20];

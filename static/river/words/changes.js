@@ -55,13 +55,14 @@ function severalWords(facts, { causal, layers, pads, hidden, heads, parts, allow
 }
 
 /** What the model never met in training: its numbers are real, but say little of what it learned. @param {MaskChanges} masks @returns {Words} */
-const untrainedWords = ({ causal, layers }) => (causal !== null || layers.length > 0 ? [t("changed.untrained")] : []);
+const untrainedWords = ({ causal, layers }) =>
+  causal !== null || layers.length > 0 ? phrase("changed.untrained", {}) : [];
 
 /** Whether the weights are others than in training, or may be: a head that is off has its weights, and writes nothing. @param {MaskChanges} masks */
 const isRead = ({ causal, layers, pads, hidden, allowed, others, parts }) =>
   causal !== null || layers.length > 0 || pads !== null || hidden + allowed + others + parts.length > 0;
 
-/** A button of the sentence. @param {string} testid @param {string} text @param {Record<string, string>} does */
+/** A button of the sentence. @param {string} testid @param {string|Words} text @param {Record<string, string>} does */
 const edit = (testid, text, does) =>
   h("button", { class: "link", type: "button", title: does.title ?? null, dataset: { testid, ...does } }, text);
 
@@ -205,7 +206,7 @@ function nextWords(facts) {
   const [first] = facts.knockouts;
   if (!first) return [];
   const { layer, head } = first;
-  const text = head === undefined ? t("say.hide_in_all_layers") : t("say.hide_in_all_heads", { layer });
+  const text = head === undefined ? t("say.hide_in_all_layers") : phrase("say.hide_in_all_heads", { layer });
   const places = new Set(facts.knockouts.map(({ attention, query, key }) => `${attention} ${query} ${key}`));
   const again = t(places.size > 1 ? "say.show_all_again" : "say.show_again");
   const next = wider(facts).length
