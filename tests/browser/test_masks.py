@@ -225,6 +225,8 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     head = page.locator(f"[data-testid=head][data-layer='{LAYER}'][data-head='{HEAD}']")
     expect(page.get_by_test_id("hide-in-layer")).to_be_visible()
     line = page.locator(".path").bounding_box()
+    expect(eye).to_have_text(re.compile(r"^Switch off: \S+ [<\d]"))  # what is measured for the bars under the heads
+    place, told = eye.bounding_box(), eye.inner_text()
     eye.click()
     off = {"kind": "ablate", "where": {"attention": "self", "layer": LAYER, "role": "z", "head": HEAD}}
     assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == [off]
@@ -236,7 +238,10 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     now = brief_percent(float(cut.tensors["logits"][-1].double().softmax(0)[token]))
     expect(says).to_contain_text(f"Head {LAYER}·{HEAD} is off: it writes nothing. The prediction ")
     expect(says).to_contain_text(re.compile(f"{was} (→|to) {now}"))
-    expect(eye).to_have_attribute("aria-checked", "false")
+    assert told.replace("\u2009", " ").endswith(now.replace("\u2009", " ")), "it told what comes of it"
+    expect(eye).to_have_text("Switched off")
+    assert eye.bounding_box() == place
+    expect(eye).to_have_attribute("aria-pressed", "true")
     expect(head).to_have_attribute("aria-label", f"head {LAYER}·{HEAD}: off")
     expect(page.locator(".edits-button")).to_contain_text(f"head {LAYER}·{HEAD} off")
     expect(chip.locator(".edit-words")).to_have_text(f"Head {LAYER}·{HEAD}: output set to")
@@ -247,7 +252,7 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     page.get_by_test_id("edits-list").click()
     switch.click()  # its run is here
     expect(switch).to_have_attribute("aria-checked", "false")
-    expect(eye).to_have_attribute("aria-checked", "true")
+    expect(eye).to_have_attribute("aria-pressed", "false")
     page.wait_for_function("() => location.hash.includes('paused=') && !location.hash.includes('run=')")
     page.reload()
     drawn(page)
@@ -255,9 +260,9 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     assert not any("paused" in body for body in sent)
     page.get_by_test_id("edits-list").click()
     switch.click()
-    expect(eye).to_have_attribute("aria-checked", "false")
+    expect(eye).to_have_attribute("aria-pressed", "true")
     page.go_back()
-    expect(eye).to_have_attribute("aria-checked", "true")
+    expect(eye).to_have_attribute("aria-pressed", "false")
     expect(switch).to_have_attribute("aria-checked", "false")
 
 
@@ -681,7 +686,7 @@ def test_before_and_after_swap_every_picture_in_place(page: "Page") -> None:
     page.keyboard.press("Alt+b")  # the eye, too, stands as it is set, and says what a click does
     eye = page.get_by_test_id("head-eye")
     expect(page.get_by_test_id("compare-before")).to_have_attribute("aria-pressed", "true")
-    expect(eye).to_have_attribute("aria-checked", "false")
+    expect(eye).to_have_attribute("aria-pressed", "true")
     eye.click()
     wait_for_run(page, "run.masks?.causal === false && !run.interventions?.length")
     drawn(page)

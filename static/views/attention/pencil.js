@@ -14,7 +14,7 @@ import { segment } from "../../ui/controls.js";
 import { h, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { attentionState, SCOPES } from "../view_states.js";
-import { openAttentionStep } from "./steps.js";
+import { isPencilOn, openAttentionStep } from "./steps.js";
 import { pairPartOf, unitOf } from "./unit_cells.js";
 
 /**
@@ -88,23 +88,18 @@ function whyNot(trace, state) {
   return state.compare || (weights && !form) ? "pencil.other_form" : null;
 }
 
-/** Whether it is on: as the reader left it, otherwise at the step of the mask. @param {HeadTrace} trace @param {State} state */
-function isOn({ attention }, state) {
-  const { pencil } = attentionState.of(state);
-  return pencil === "auto" ? openAttentionStep(attention, state) === "masked" : pencil === "on";
-}
-
 /**
  * @param {Pencil} pencil @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {() => void} redraw  the matrix alone
  */
 export function drawPencil(pencil, trace, state, actions, redraw) {
   const why = whyNot(trace, state);
   const away = state.lesson !== null || state.quiz;
-  const on = !away && why === null && isOn(trace, state);
+  const on = !away && why === null && isPencilOn(trace.attention, state);
   const auto = openAttentionStep(trace.attention, state) === "masked";
   const { box, button, scopes, says } = pencil;
   box.hidden = away;
   box.parentElement?.classList.toggle("with-pencil", !away);
+  box.closest(".station")?.classList.toggle("pencil-on", on);
   update(button, {
     "aria-pressed": on,
     "aria-disabled": why === null ? null : "true", // it still has the focus, which shows why

@@ -65,3 +65,9 @@ export function averageNeeds(average, attention, layer) {
   const taps = attention.roles[overviewOf(attention) ?? ""]?.taps ?? [];
   return tensorNeeds(...(average.endsWith("heads") ? [taps[layer]] : taps));
 }
+
+/** Whether the pencil is on: as the reader left it, otherwise at the step of the mask. @param {Attention} attention @param {{viewState: ViewStates}} state */
+export function isPencilOn(attention, state) {
+  const { pencil } = attentionState.of(state);
+  return pencil === "auto" ? openAttentionStep(attention, state) === "masked" : pencil === "on";
+}

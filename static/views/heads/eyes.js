@@ -3,13 +3,18 @@
  * head's is always in sight; that of a small picture comes under the pointer, and with the focus `o` is its key.
  */
 
+import { widthOf } from "../../chart/theme.js";
 import { editing, withChanges } from "../../model/compare/runs.js";
 import { attentionsOf, showsMeans } from "../../model/description.js";
 import { hasHeads, headKey, headsOff, headToggled, onlyHead } from "../../model/edits.js";
+import { cutToWidth, tokenName } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
-import { h, inOneColumn, setText, update } from "../../ui/dom.js";
+import { h, replaceChanged, update } from "../../ui/dom.js";
+import { briefPercent } from "../../ui/format.js";
 import { eyeSign, headWords } from "../../ui/heads.js";
-import { t } from "../../ui/i18n.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { className } from "../../ui/token_text.js";
+import { attentionSteps, isPencilOn } from "../attention/steps.js";
 import { placeOf } from "../places.js";
 import { nameHead } from "./labels.js";
 
@@ -28,13 +33,10 @@ export function buildEye(testid) {
   return /** @type {HTMLButtonElement} */ (h("button", attrs, eyeSign()));
 }
 
-/** The open head's, beside the small pictures: a switch as those of the masks. */
+/** The open head's, at the end of the line of its steps: it says what it does and what becomes of the answer; on a phone, an eye. */
 export function buildSwitch() {
-  const attrs = { class: "btn head-switch", type: "button", role: "switch", hidden: true };
-  const knob = h("i", { class: "toggle", "aria-hidden": true });
-  return /** @type {HTMLButtonElement} */ (
-    h("button", { ...attrs, dataset: { testid: "head-eye" } }, h("span", null), knob)
-  );
+  const attrs = { class: "btn head-switch", type: "button", hidden: true, dataset: { testid: "head-eye" } };
+  return /** @type {HTMLButtonElement} */ (h("button", attrs, eyeSign(), h("span", { class: "word" })));
 }
 
 /** @param {Attention} attention  in which a group of features has no output that is switched off alone */
@@ -109,12 +111,11 @@ export function createEyes(root, eye, actions) {
     const open = { attention: now.attention.id, layer, head };
     const isOff = off.has(headKey(open));
     if (eye)
-      drawOpen(
-        eye,
-        open,
-        setOff.has(headKey(open)),
-        !offers(now.attention) || state.lesson !== null || state.file !== null,
-      );
+      drawOpen(eye, open, now, {
+        isOff: setOff.has(headKey(open)),
+        hidden: !offers(now.attention) || state.lesson !== null || state.file !== null,
+        aside: state.view === "attention" && !state.compare && isPencilOn(now.attention, state),
+      });
     actions.page.classList.toggle("head-off", isOff);
     const content = JSON.stringify([[...off], now.model.name, rows.length]);
     if (content === drawn) return;
@@ -137,15 +138,41 @@ export function createEyes(root, eye, actions) {
   };
 }
 
-/** @param {HTMLButtonElement} eye @param {Head} open @param {boolean} isOff @param {boolean} hidden */
-function drawOpen(eye, open, isOff, hidden) {
+/**
+ * @param {HTMLButtonElement} eye @param {Head} open @param {ModelTrace} trace
+ * @param {{isOff: boolean, hidden: boolean, aside: boolean}} about  `aside`: the pencil's choices need its place
+ */
+function drawOpen(eye, open, trace, { isOff, hidden, aside }) {
   eye.hidden = hidden;
+  eye.classList.toggle("aside", aside);
+  eye.classList.toggle("many", attentionSteps(trace.attention).length > FEW_STEPS);
+  eye.parentElement?.parentElement?.classList.toggle("with-switch", !hidden && !aside);
   if (hidden) return;
-  const { layer, head } = open;
-  const name = t("matrix.title", { layer, head });
-  update(eye, { "aria-checked": String(!isOff), "aria-label": name, title: eyeTitle(open, isOff) });
-  // Where the squares need the room, the number alone: the sentence names the head.
-  setText(/** @type {Element} */ (eye.firstChild), inOneColumn() ? `${layer}·${head}` : name);
+  update(eye, { "aria-pressed": String(isOff), title: eyeTitle(open, isOff) });
+  replaceChanged(/** @type {Element} */ (eye.lastChild), isOff ? t("eye.off") : offWords(open, trace));
+}
+
+/** With more steps than these there is no room for its words in a narrow window. */
+const FEW_STEPS = 4;
+
+/** So wide may the answer be in the words of the switch, in pixels. */
+const ANSWER = 46;
+
+/** What switching it off makes of the answer, if that is measured: "Switch off: car 93 %". @param {Head} open @param {ModelTrace} trace */
+function offWords(open, { ablations }) {
+  const one = ablations?.found.find((found) => found.kind === "head" && headKey(found) === headKey(open));
+  const start = ablations?.start;
+  if (!one || !start) return t("eye.off_do");
+  const { answer: id, tokens, classes } = start;
+  const name = classes.length ? className(classes[id]) : tokenName(tokens[id]);
+  const short = cutToWidth(name, ANSWER, (text) => widthOf(text, 13, "--font"));
+  return h(
+    "span",
+    null,
+    phrase("eye.off_to", { answer: h("b", { translate: "no" }, short) }),
+    " ",
+    briefPercent(one.p),
+  );
 }
 
 /** What the eye does. @param {{layer: number, head: number}} at @param {boolean} isOff */

@@ -31,16 +31,17 @@ export function buildHeads() {
   const title = h("h2", { class: "sr-only", id: newId("heads-title") }, t("heads.title"));
   const grid = h("div", { dataset: { control: "heads" } });
   const all = h("button", {
-    class: "btn quiet",
+    class: "btn",
     type: "button",
     "aria-expanded": false,
     dataset: { testid: "all-heads" },
   });
-  all.append(t("heads.all"));
+  all.append(h("span", { class: "long" }, t("heads.all")), h("span", { class: "brief" }, t("heads.all_brief")));
+  all.setAttribute("aria-label", t("heads.all"));
   const eye = buildSwitch();
   const rank = h("button", { class: "btn quiet rank-heads", type: "button", dataset: { testid: "rank-heads" } });
   rank.append(t("rank.title"));
-  const element = h("div", { class: "heads-row" }, title, grid, eye, all, rank);
+  const element = h("div", { class: "heads-row" }, title, grid, all, eye, rank);
   all.addEventListener("click", () => {
     const shown = element.classList.toggle("all");
     update(all, { "aria-expanded": shown });
@@ -57,8 +58,8 @@ export function buildHeads() {
  * attention; `painted`: what its pictures show
  */
 
-/** The width of a head in the line of the open layer, and of the knob of the open one's switch with what is around it. */
-const [SMALL, KNOB] = [30, 48];
+/** The width of a head in the line of the open layer, in pixels, and of what is around the words of a button. */
+const [SMALL, AROUND] = [30, 32];
 
 /** As many heads stand in one line with the steps. */
 const FEW = 8;
@@ -167,10 +168,10 @@ export function createHeads(actions, { grid: root, all, eye: ofOpen, rank }, edi
     const { n_head: heads } = trace.attention;
     row.classList.toggle("few", heads <= FEW);
     const place = /** @type {HTMLElement} */ (row.parentElement); // not the page, all of which would be styled again
-    const word = eye?.hidden === false ? KNOB + widthOf(eye.textContent ?? "", 13, "--font") : 0;
-    const buttons = 24 + word + widthOf(t("heads.all"), 13, "--font");
-    place.style.setProperty("--heads-width", `${Math.ceil(heads * 34 + buttons)}px`);
-    place.style.setProperty("--heads-line", `${heads * 34 - 4}px`);
+    const buttonOf = (/** @type {string} */ words) => `${Math.ceil(AROUND + widthOf(words, 13, "--font"))}px`;
+    place.style.setProperty("--heads", String(heads));
+    place.style.setProperty("--heads-all", buttonOf(t("heads.all")));
+    place.style.setProperty("--heads-all-brief", buttonOf(t("heads.all_brief")));
     rank.hidden = !edits || !can(trace.model, "ablations") || state.file !== null || state.lesson !== null;
     drawEyes(rows, trace, state);
     drawHeadChanges(rows, trace, state);
