@@ -122,9 +122,15 @@ export function checkOf(ours, model, format = significant) {
 
 /** The same as a mark, where there is little room: ✓ if they agree. @param {number} ours @param {number} model */
 export function checkMark(ours, model) {
-  const words = checkWords(ours, model, significant);
-  return checked(ours, model, agrees(ours, model) ? "✓" : "⚠", `${words}. ${t("inspector.tolerance")}`);
+  return checked(ours, model, agrees(ours, model) ? "✓" : "⚠", checkAbout(ours, model));
 }
+
+/** A number that says so when one points at it; only one that does not agree has a mark. @param {number} ours @param {number} model @param {string} shown */
+export const checkedNumber = (ours, model, shown) =>
+  checked(ours, model, agrees(ours, model) ? shown : `⚠ ${shown}`, checkAbout(ours, model));
+
+/** @param {number} ours @param {number} model */
+const checkAbout = (ours, model) => `${checkWords(ours, model, significant)}. ${t("inspector.tolerance")}`;
 
 /** @param {number} ours @param {number} model @param {(value: number) => string} format */
 const checkWords = (ours, model, format) =>

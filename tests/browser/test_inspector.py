@@ -77,7 +77,7 @@ def test_a_weight_is_explained_term_by_term(page: "Page", models: dict[str, chec
     inspector = explained(page, model, query=3, key=1)
 
     dot = (q[3] @ k[1]).item()
-    assert number(line(inspector, "dot")) == pytest.approx(dot, abs=1e-3)
+    assert number(line(inspector, "dot")) == pytest.approx(dot, abs=6e-3)
     products = q[3] * k[1]
     most = int(products.abs().argmax())
     assert f"dimension {most}, " in inspector.locator('[data-step="dot"] .term-said').inner_text()
@@ -139,8 +139,18 @@ def test_the_arithmetic_is_seen_at_once_and_each_line_is_the_models(
     close.click()
     expect(close).to_be_hidden()
     assert card.evaluate("card => card.offsetHeight") == high, "as high as before the drawer opened"
-    page.locator(".inspector-more > summary").click()
+    handle = page.locator(".inspector-more > summary")
+    place = handle.evaluate(TOP_LEFT)
+    handle.click()
     expect(page.locator('[data-step="dot"]')).to_be_in_viewport(ratio=1)
+    expect(card.locator(".card-lines")).to_be_hidden()
+    assert handle.evaluate(TOP_LEFT) == place, "it stays under the pointer"
+    handle.click()
+    expect(card.locator(".card-lines")).to_be_visible()
+    assert handle.evaluate(TOP_LEFT) == place
+
+
+TOP_LEFT = "(one) => [one.getBoundingClientRect().left, one.getBoundingClientRect().top]"
 
 
 def test_a_forbidden_cell_says_why_it_is_zero(page: "Page", models: dict[str, checkpoint.Checkpoint]) -> None:

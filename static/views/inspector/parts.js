@@ -15,7 +15,7 @@ import { isKnown } from "../../model/identities.js";
 import { namesIn } from "../../model/labels.js";
 import { featureOf } from "../../model/selection.js";
 import { columnsOf } from "../../model/taps.js";
-import { h, perRoot, replaceChanged } from "../../ui/dom.js";
+import { h, perRoot, replaceChanged, setText } from "../../ui/dom.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { withFormulas } from "../../ui/mathml.js";
 import { shownRole } from "../computation/steps.js";
@@ -54,10 +54,18 @@ export const buildCardAndSteps = (names) =>
   perRoot((root) => {
     const card = h("div", { class: "arithmetic", dataset: { testid: "arithmetic" } });
     const parts = partsOf(names, t("inspector.all_steps"));
-    parts.more.firstElementChild?.after(parts.title, parts.says, parts.figures);
+    const steps = h("div", { class: "inspector-all" }, parts.title, parts.says, parts.figures, parts.list, parts.note);
+    parts.more.append(steps);
+    const summary = /** @type {Element} */ (parts.more.firstElementChild);
+    parts.more.addEventListener("toggle", () => {
+      setText(summary, t(parts.more.open && liesOver(steps) ? "inspector.in_short" : "inspector.all_steps"));
+    });
     root.append(card, parts.more);
     return { ...parts, card };
   });
+
+/** Whether the steps take the place of the card's lines: the same press brings these back. @param {Element} steps */
+const liesOver = (steps) => getComputedStyle(steps).position === "absolute";
 
 /** @param {string[]} names  of the steps @param {string} summary @returns {Explained} */
 function partsOf(names, summary) {
@@ -77,9 +85,11 @@ function partsOf(names, summary) {
   return { title, says, figures, more, steps, list, note };
 }
 
-/** What the window would cut begins at the top of its column; the picture beside it stays where it is. @param {HTMLDetailsElement} more */
+/** What the window would cut begins at the top of its column, unless it lies in the card; the picture beside it stays where it is. @param {HTMLDetailsElement} more */
 function showOpened(more) {
   const column = more.closest(".right");
+  const steps = more.querySelector(".inspector-all");
+  if (steps && liesOver(steps)) return steps.scrollTo(0, 0);
   if (!more.open || !column || column.scrollHeight <= column.clientHeight) return;
   column.scrollTop += more.getBoundingClientRect().top - column.getBoundingClientRect().top - ABOVE;
 }

@@ -11,7 +11,7 @@ import { featureOf, position } from "../../../model/selection.js";
 import { featureParts, featureTerms, sliceOf } from "../../../model/weight_arithmetic.js";
 import { queryName } from "../../../model/written.js";
 import { h, replace } from "../../../ui/dom.js";
-import { checkMark, checkOf, number, percent, signed, significant } from "../../../ui/format.js";
+import { checkedNumber, checkOf, number, percent, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { math, mi, mo } from "../../../ui/mathml.js";
 import { reasonOf } from "../../query_key.js";
@@ -199,7 +199,7 @@ function drawFeatureCard(root, trace, state, about, { gate, v, part }) {
   const chosen = shared ? 0 : f;
   const bars = { values: exps, look: /** @type {const} */ ("signed"), chosen: key };
   const ratio = reasons || rowSum === 0 ? "0" : `${significant(exp, 4)} ÷ ${significant(rowSum, 4)}`;
-  const checked = own ? checkMark(weight, cellIn(own, query, key)) : null;
+  const shown = significant(weight);
   /** @type {(Line|false)[]} */
   const lines = [
     {
@@ -221,12 +221,17 @@ function drawFeatureCard(root, trace, state, about, { gate, v, part }) {
       output: reasons ? "−∞" : "+ 0",
     },
     { name: "exp", label: ["e", h("sup", null, "s"), " ÷ Σ"], bars, output: ratio },
-    { name: "weight", label: t("card.weight"), share: weight, output: [checked, significant(weight)] },
+    {
+      name: "weight",
+      label: t("card.weight"),
+      share: weight,
+      output: own ? checkedNumber(weight, cellIn(own, query, key), shown) : shown,
+    },
     all.length > 0 && {
       name: "mean",
       label: t("card.mean"),
       bars: { values: all, look: "signed", chosen: f },
-      output: [checkMark(mean, model), significant(mean)],
+      output: checkedNumber(mean, model, significant(mean)),
     },
     {
       name: "part",

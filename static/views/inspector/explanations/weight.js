@@ -191,7 +191,7 @@ function saysOf(trace, step, { reasons, scaled, model }, query, key) {
     p: value(percent(model)),
   };
   if (reasons) return phrase("inspector.says_forbidden", { ...parts, reason: reasonOf(reasons) });
-  if (OF_SCORES.includes(step)) return phrase("inspector.says_score", { ...parts, score: value(four(scaled)) });
+  if (OF_SCORES.includes(step)) return phrase("inspector.says_score", { ...parts, score: value(two(scaled)) });
   const row = rowIn(trace.detail.pattern, query);
   const most = indexOfMost(row);
   if (row[most] === model) return phrase("inspector.says_most", parts);
@@ -202,8 +202,8 @@ function saysOf(trace, step, { reasons, scaled, model }, query, key) {
   });
 }
 
-/** @param {number} value */
-const four = (value) => number(value, 4);
+/** As in the card over them. @param {number} value */
+const two = (value) => number(value, 2);
 /** The steps that the open station is about. */
 /** @type {Partial<Record<StepName, string[]>>} */
 const LIT = {
@@ -223,10 +223,10 @@ function drawDistance(step, { q, distance }, { distances, apart, dHead }, query,
   if (!distance) return;
   const [own, vector] = [rowIn(q, query), vectorOf(distance, "keys", query, key)];
   const name = math(sup(mi("a"), mi("K")));
-  drawSentence(step, "inspector.distance", { q: value("q", "q"), a: name, n: dHead, value: value(four(apart)) });
+  drawSentence(step, "inspector.distance", { q: value("q", "q"), a: name, n: dHead, value: value(two(apart)) });
   drawTermBars(step.more, {
     terms: distances,
-    label: t("inspector.distance_label", { n: dHead, value: four(apart) }),
+    label: t("inspector.distance_label", { n: dHead, value: two(apart) }),
     words: (d) =>
       t("inspector.distance_term", {
         d,
@@ -241,7 +241,7 @@ function drawDistance(step, { q, distance }, { distances, apart, dHead }, query,
 function drawBias(step, attention, { bias }) {
   const role = biasRole(attention);
   step.item.hidden = role === null;
-  if (role !== null) drawSentence(step, "inspector.bias", { role: math(letterOf(role)), value: value(four(bias)) });
+  if (role !== null) drawSentence(step, "inspector.bias", { role: math(letterOf(role)), value: value(two(bias)) });
 }
 
 /** How the products become the score: a key of the catalogue. @param {Attention} attention @param {Scoring["distance"]} distance @param {Pick<Terms, "root"|"temperature">} by */
@@ -267,11 +267,11 @@ function drawScore(
     q: value("q", "q"),
     k: value("k", "k"),
     n: dHead,
-    value: value(four(dot)),
+    value: value(two(dot)),
   });
   drawTermBars(steps.dot.more, {
     terms: products,
-    label: t("inspector.dot_label", { n: dHead, value: four(dot) }),
+    label: t("inspector.dot_label", { n: dHead, value: two(dot) }),
     words: (d) => t("inspector.dot_term", { d, q: signed(q[d], 3), k: signed(k[d], 3), value: signed(products[d], 3) }),
   });
   const own = trace.detail.scores.data[query * keys.shape[0] + key];
@@ -282,23 +282,23 @@ function drawScore(
       d: root === 1 ? dHead : underRoot(root),
       root: number(root, 3),
       temperature: number(temperature, 2),
-      value: value(four(scaled)),
+      value: value(two(scaled)),
     },
-    checkOf(scaled, own, four),
+    checkOf(scaled, own, two),
   );
 }
 
 /** @param {Explained["steps"]} steps @param {HeadTrace} trace @param {Terms} terms */
 function drawSoftmax(steps, trace, { scaled, reasons, exp, rowSum, weight, model, nAllowed, shift }) {
-  const allowed = { value: value(four(scaled)) };
+  const allowed = { value: value(two(scaled)) };
   drawSentence(
     steps.mask,
     reasons ? "inspector.forbidden" : "inspector.allowed",
     reasons ? { reason: reasonOf(reasons) } : allowed,
   );
   const vars = {
-    value: value(significant(exp, 5)),
-    sum: value(significant(rowSum, 5)),
+    value: value(significant(exp, 4)),
+    sum: value(significant(rowSum, 4)),
     n: nAllowed,
     shift: number(shift, 2),
   };

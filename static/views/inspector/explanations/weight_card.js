@@ -9,7 +9,7 @@ import { cellIn, products, rowIn, sum } from "../../../model/matrix.js";
 import { biasRole, underRoot } from "../../../model/weight_arithmetic.js";
 import { queryName } from "../../../model/written.js";
 import { h } from "../../../ui/dom.js";
-import { checkMark, number, signed, significant } from "../../../ui/format.js";
+import { checkedNumber, number, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { math, mi, mo, sup } from "../../../ui/mathml.js";
 import { letterOf } from "../../formulas.js";
@@ -178,7 +178,7 @@ function addedLines(trace, about) {
   const heated = terms.temperature !== 1;
   const divides = dividesProducts(attention) && (terms.root !== 1 || heated);
   const added = biasRole(attention);
-  const score = [checkMark(terms.scaled, detail.scores.data[query * k.shape[0] + key]), number(terms.scaled, 2)];
+  const score = checkedNumber(terms.scaled, detail.scores.data[query * k.shape[0] + key], number(terms.scaled, 2));
   const { distances: values, apart } = terms;
   const far = [math(mo("+"), mi("q", "q"), mo("·"), sup(mi("a"), mi("K")))];
   /** @type {(Line|false)[]} */
@@ -236,7 +236,7 @@ function softmaxLines({ detail }, { terms, query, key }, before, gap) {
       label: t("card.weight"),
       share: model,
       was: before?.changed ? before.weight : null,
-      output: gap && before?.changed ? signed(model - before.weight) : [checkMark(own, model), weightText(own)],
+      output: gap && before?.changed ? signed(model - before.weight) : checkedNumber(own, model, weightText(own)),
       same: gap && !before?.changed,
     },
   ];
@@ -271,6 +271,9 @@ function movesWords({ model, attention }, { length }, { query }) {
   return t(normed ? "card.moves_normed" : "card.moves", { query, value: length ?? "" });
 }
 
+/** A number after its name. @param {string} key  of the catalogue @param {import("../../../ui/dom.js").Child} value */
+const named = (key, value) => h("span", null, h("small", null, t(key)), " ", value);
+
 /** What the cell adds to the logit of the answer, beside its head's sum. @param {HeadTrace} trace @param {State} state @param {ReturnType<typeof writtenIn>} written @param {boolean} off @returns {Line} */
 function logitLine({ explained }, state, written, off) {
   const line = { name: "logit", label: t("card.logit") };
@@ -285,11 +288,12 @@ function logitLine({ explained }, state, written, off) {
     was !== null && text(was) !== text(now) && h("s", { class: "card-was", title: t("card.was") }, text(was));
   const gap = isDifference(state) && was !== null;
   const headWas = gap ? sum(found.logit) : 0;
-  const output = gap ? text(now - was) : [struck, " ", text(now)];
+  const cell = gap ? text(now - was) : [struck, " ", text(now)];
+  const parts = [named("card.of_head", text((off ? 0 : head) - headWas)), named("card.of_cell", cell)];
   return {
     ...line,
-    words: h("span", null, phrase("card.logit_of", { token, head: text((off ? 0 : head) - headWas) })),
-    output: h("span", { title: t("card.adds") }, output),
+    words: h("span", null, phrase("card.logit_of", { token })),
+    output: h("span", { class: "card-two", title: t("card.adds") }, parts),
     same: gap && text(was) === text(now),
   };
 }
