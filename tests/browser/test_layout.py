@@ -273,11 +273,18 @@ def test_on_a_phone_a_switch_keeps_its_place_and_the_card_follows_its_matrix(ope
     expect(page.get_by_test_id("river-says")).to_contain_text("Causal off")
     expect(page.get_by_test_id("edit-undo")).to_be_visible()
     assert page.evaluate(tops)[0] == before[0]
-    # PADs are chosen at the foot of the screen: the sentence and the picture that they change are over it.
+
+
+def test_on_a_phone_pads_are_chosen_below_what_they_change(open_page: "Callable[..., Page]") -> None:
+    """At the foot of the screen: the sentence and the picture are over it."""
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto(f"/?view=attention&layer=5&head=5&river.shown=on#text={STORY}")
+    drawn(page)
     page.get_by_test_id("path-more").tap()
     page.get_by_test_id("pads-more").tap()
     page.get_by_test_id("pads-menu").tap()
     expect(page.get_by_test_id("river-says")).to_contain_text("PAD")
+    expect(page.get_by_test_id("edit-undo")).to_be_visible()
     menu, says = (page.locator(one).bounding_box() for one in (".padding > .pad-menu", "[data-testid=say]"))
     undo = page.get_by_test_id("edit-undo").bounding_box()
     assert menu is not None

@@ -44,7 +44,7 @@ def type_text(page: "Page", text: str) -> None:
     page.wait_for_function(
         """text => {
           const { traced, state } = document.body.dataset;
-          return state === 'ready' && JSON.parse(traced).text === text;
+          return state === 'ready' && JSON.parse(traced ?? '{}').text === text;
         }""",
         arg=text,
     )
@@ -136,6 +136,7 @@ def test_strip_has_the_ids_of_tokenize(page: "Page", server_url: str) -> None:
     page.goto("/")
     type_text(page, text)
     tokens = post(server_url, "/api/tokenize", {"text": text})["tokens"]
+    expect(page.get_by_test_id("token")).to_have_count(len(tokens))
     assert strip_ids(page) == [token["id"] for token in tokens]
     partial = page.locator("[data-testid=token][data-partial]")
     assert partial.count() == sum(token["partial"] for token in tokens) > 0

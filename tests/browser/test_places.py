@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -232,28 +232,27 @@ IN_SIGHT = """() => {
 def test_a_sheet_leaves_in_sight_what_it_speaks_of(open_page: "Callable[..., Page]", viewport: tuple[int, int]) -> None:
     """The whole model above it, in less height; of an open head the strip and the chosen row. Esc gives it back."""
     page = open_page(viewport={"width": viewport[0], "height": viewport[1]})
-    river = page.get_by_test_id("river")
     opened(page, "model")
     before = page.evaluate(IN_SIGHT)
     for button in ("dock-cache", "dock-generation"):
         page.get_by_test_id(button).click()
         expect(page.get_by_test_id(button)).to_have_attribute("aria-pressed", "true")
-        page.wait_for_function(f"({IN_SIGHT})().river[1] <= ({IN_SIGHT})().sheet")
-        seen = page.evaluate(IN_SIGHT)
-        assert seen["path"] <= seen["river"][0]
-        assert seen["end"] == viewport[1]
-        assert river.evaluate("node => node.clientHeight") >= 150
+        in_sight(page, f"path <= river[0] && river[1] <= sheet && end === {viewport[1]}")
+        page.wait_for_function("document.querySelector('[data-testid=river]').clientHeight >= 150")
     page.keyboard.press("Escape")
-    page.wait_for_function(f"({IN_SIGHT})().river[1] === {before['river'][1]}")
+    in_sight(page, f"river[1] === {before['river'][1]}")
     opened(page, "attention", layer=5, head=5, **{"river.shown": "on"})
     drawn(page)
     page.get_by_test_id("dock-cache").click()
-    page.wait_for_function(f"({IN_SIGHT})().chosen?.[1] <= ({IN_SIGHT})().sheet")  # once it is drawn
-    seen = page.evaluate(IN_SIGHT)
-    assert seen["path"] <= seen["river"][0]
-    assert seen["river"][1] <= seen["chosen"][0]
+    in_sight(page, "path <= river[0] && river[1] <= chosen?.[0] && chosen[1] <= sheet")
     page.keyboard.press("Escape")
-    page.wait_for_function("() => scrollY === 0")
+    in_sight(page, "scrolled === 0")
+
+
+def in_sight(page: "Page", condition: str) -> None:
+    """Waits until what is seen is so: a sheet and what it speaks of are drawn one after the other."""
+    names = "path, river, sheet, end, chosen, scrolled"
+    page.wait_for_function(f"() => {{ const {{ {names} }} = ({IN_SIGHT})(); return {condition}; }}")
 
 
 @pytest.mark.parametrize(("viewport", "least"), [((1440, 900), 29), ((1280, 720), 21)])
@@ -493,12 +492,15 @@ def test_the_head_that_the_answer_needs_most_is_found(open_page: "Callable[..., 
     open_rank(page)
     rows.first.click()
     open_rank(page)
+    expect(page.get_by_test_id("rank-progress")).to_be_hidden()
     assert len(asked) == 1
-    page.get_by_test_id("rank-row-off").first.click()
+    with page.expect_response("**/explain/ablations"):  # without the head that is off
+        page.get_by_test_id("rank-row-off").first.click()
     # It stays under the pointer, also when the others are measured without it.
     expect(page.get_by_test_id("rank-row-off").first).to_have_attribute("aria-label", f"Switch on head {name}")
     expect(rows).to_have_count(5)  # as many as before: nothing below moves
     expect(rows.first).to_contain_text(f"{name}: off")
+    expect(page.get_by_test_id("rank-progress")).to_be_hidden()
     # The open head is off already: another is chosen, of which there is something to say.
     expect(page.get_by_test_id("rank-open")).not_to_have_text(f"Open head {name}")
     assert len(asked) == 2
@@ -734,14 +736,14 @@ def test_a_step_of_the_walk_is_whole_on_a_laptop_with_its_sum(open_page: "Callab
 
 
 def whole_with_its_sum(page: "Page") -> None:
-    result = page.locator("[data-station=computation] .mat").last
-    result.wait_for()
-    top = page.locator('[data-panel="opened"]').bounding_box()
-    assert top is not None
-    for part in (result, page.get_by_test_id("computation-sum")):
-        box = part.bounding_box()
-        assert box is not None
-        assert box["y"] + box["height"] - top["y"] <= LAPTOP["height"]
+    """Waits until the result and the sum end within a window's height of the panel's top."""
+    script = """height => {
+      const { top } = document.querySelector('[data-panel=opened]').getBoundingClientRect();
+      const result = [...document.querySelectorAll('[data-station=computation] .mat')].at(-1);
+      const parts = [result, document.querySelector('[data-testid=computation-sum]')];
+      return parts.every((one) => one?.checkVisibility() && one.getBoundingClientRect().bottom - top <= height);
+    }"""
+    page.wait_for_function(script, arg=LAPTOP["height"])
 
 
 @pytest.mark.cold  # it changes the browser
@@ -751,22 +753,30 @@ def test_a_picture_fills_the_screen_and_escape_leaves(open_page: "Callable[..., 
     drawn(page)
     panel = page.locator('[data-panel="opened"]')
     sheet = panel.locator(".sheet").first
+    settled(page)
     before, cells = panel.bounding_box(), sheet.bounding_box()
     # A browser that has no full screen for elements, as a phone: the panel covers the window.
     page.evaluate("() => { Element.prototype.requestFullscreen = undefined; }")
     page.get_by_test_id("full-screen").click()
-    assert panel.bounding_box() == {"x": 0, "y": 0, **LAPTOP}
-    page.evaluate(PAINTED)
-    filling = sheet.bounding_box()
+    lies(page, '[data-panel="opened"]', {"x": 0, "y": 0, **LAPTOP})
     assert cells is not None
-    assert filling is not None
-    assert filling["height"] > cells["height"], "the cells fit the height that they have now"
+    higher = f"document.querySelector('[data-panel=opened] .sheet').clientHeight > {cells['height']}"
+    page.wait_for_function(higher)  # the cells fit the height that they have now
     page.evaluate("() => document.addEventListener('keydown', (event) => { window.used = event.defaultPrevented; })")
     page.keyboard.press("Escape")
-    assert panel.bounding_box() == before
-    page.evaluate(PAINTED)
-    assert sheet.bounding_box() == cells
+    assert before is not None
+    lies(page, '[data-panel="opened"]', before)
+    lies(page, '[data-panel="opened"] .sheet', cells)
     assert page.evaluate("() => window.used"), "a lesson stays open"
+
+
+def lies(page: "Page", selector: str, box: Mapping[str, float]) -> None:
+    """Waits until it lies there, as `Locator.bounding_box` says it."""
+    script = """([selector, box]) => {
+      const now = document.querySelector(selector).getBoundingClientRect();
+      return Object.entries(box).every(([name, value]) => Math.abs(now[name] - value) < 0.01);
+    }"""
+    page.wait_for_function(script, arg=[selector, box])
 
 
 def test_axe_finds_nothing(open_page: "Callable[..., Page]") -> None:
