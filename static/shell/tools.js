@@ -125,18 +125,32 @@ function createSight({ root, opened, drawer }) {
     const chosen = over && opened.querySelector("rect.chosen");
     if (!chosen?.checkVisibility() || !lowSheet(drawer)) return;
     const under = chosen.getBoundingClientRect().bottom + AIR - drawer.getBoundingClientRect().top;
-    if (under > 0) scrollBy({ top: under, behavior: "instant" });
+    const by = Math.max(0, under);
+    scrollBy({ top: by + wholeRows(opened, chosen, by), behavior: "instant" });
   };
   new ResizeObserver(show).observe(opened);
   return (state) => {
     if (root.ownerDocument.body !== root) return;
     const was = over;
     over = opensLow(state) ? (was ?? { view: state.view, scrolled: scrollY }) : null;
-    if (over) requestAnimationFrame(show);
+    if (over)
+      for (const then of [requestAnimationFrame, after]) then(show); // what stays above is measured in between
     // With the layout of the next frame, in which the page is as high as it was.
     else if (was?.view === state.view)
       after(() => over === null && scrollTo({ top: was.scrolled, behavior: "instant" }));
   };
+}
+
+/** How much further a matrix goes, or less far, so that its names of columns stand over a whole row. @param {HTMLElement} opened @param {Element} chosen @param {number} by  how far it goes */
+function wholeRows(opened, chosen, by) {
+  const head = opened.querySelector(".matrix-head");
+  const rows = [...opened.querySelectorAll(".row-label")].map((one) => one.getBoundingClientRect().bottom);
+  const pitch = Math.min(...rows.slice(1).map((bottom, i) => bottom - rows[i]));
+  if (!head || !Number.isFinite(pitch)) return 0;
+  const under = Number.parseFloat(getComputedStyle(head).top) + head.getBoundingClientRect().height; // where it stays
+  if (head.getBoundingClientRect().bottom - by > under + 1) return 0; // nothing is under it
+  const over = (chosen.getBoundingClientRect().top + 1 - by - under) % pitch; // 1: its frame is that much larger
+  return pitch - over < AIR / 2 ? over - pitch : over;
 }
 
 /** @param {() => void} act */

@@ -71,7 +71,12 @@ export function drawLayers(place, trace, state, { own, cross, fresh, first }) {
       h(
         "figure",
         { class: `cache-layer${slides ? " slides" : ""}` },
-        h("figcaption", null, t("heads.layer", { n: layer }), newest && h("b", null, newest)),
+        h(
+          "figcaption",
+          { style: { "--columns": fresh.to + 1 } },
+          t("heads.layer", { n: layer }),
+          newest && h("b", null, newest),
+        ),
         pair(own, layer, fresh, dropped[i]),
         cross && has(cross, layer) && h("div", { class: "cache-cross" }, pair(cross, layer, source, [])),
       ),

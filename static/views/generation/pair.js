@@ -143,8 +143,15 @@ function partedLine({ tree }, [a, b], session) {
     h("span", null, badge(i), " ", h("b", null, namedToken(session.word(id))), ` ${briefPercent(p)}`),
   );
   const [whole, other] = parted.map(({ all }, i) => h("span", null, badge(i), ` ${smallPercent(all)}`));
-  const said = phrase("pair.parted", { first, second, whole, other });
-  return h("p", { class: "parted", title: t("pair.parted_about"), dataset: { testid: "pair-parted" } }, said);
+  const split = phrase("pair.parted", { first, second });
+  const all = h("span", null, phrase("pair.parted_all", { whole, other })); // never over two lines
+  return h(
+    "p",
+    { class: "parted", title: t("pair.parted_about"), dataset: { testid: "pair-parted" } },
+    split,
+    " ",
+    all,
+  );
 }
 
 /** A product of many probabilities has its size in its first digits. @param {number} p */

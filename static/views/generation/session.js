@@ -281,13 +281,13 @@ export function createSession(actions) {
     },
     /** Where the shown text forked last, and the other one. */
     fork: () => (here() < 0 ? null : forkOf(shownTree(), here())),
-    /** A text that was left after what is shown: its end, its first token there, and how many it has. */
+    /** A text that was left after what is shown, or stands beside it in the comparison: its end, its first token there, and how many it has. */
     other() {
       const [tree, now] = [shownTree(), here()];
-      const end = now < 0 ? null : otherEnd(tree, now);
+      const end = now < 0 ? null : (comparedWith(tree, now) ?? otherEnd(tree, now));
       if (end === null) return null;
       const [{ ids, nPrompt }, shown] = [end, now].map((one) => textAt(tree, one));
-      return { end, first: session.word(ids[shown.ids.length]), n: ids.length - nPrompt };
+      return { end, first: session.word(ids[sharedLength(ids, shown.ids)]), n: ids.length - nPrompt };
     },
     goToOther() {
       const other = session.other();
@@ -382,6 +382,13 @@ export function createSession(actions) {
       return now.ids.length >= trace.model.max_seq_len ? "window_full" : null;
     },
   };
+
+  /** The other one of two texts that are compared; null: the page shows neither, or both. @param {TextTree} tree @param {number} now */
+  function comparedWith(tree, now) {
+    if (actions.get().drawer !== "generation" || tree.pair.length < 2) return null;
+    const others = tree.pair.filter((at) => !wayTo(tree, at).includes(now));
+    return others.length === 1 ? others[0] : null;
+  }
 
   /** The chips beside Step offer what could stand after the chosen token. @param {Path} now @returns {Path} */
   function upToChosen(now) {
