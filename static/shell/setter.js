@@ -9,6 +9,7 @@ import { SAMPLING } from "../state/page_fields.js";
 import { anotherSentence, mergedViewState, sameValue as same } from "../state/view_state.js";
 import { errorText } from "../ui/format.js";
 import { VIEWS } from "../views/index.js";
+import { PANELS } from "../views/panels.js";
 import { isModel, placeNamed, placeOf } from "../views/places.js";
 import { hasView } from "../views/view.js";
 import { attentionState, pencilDown } from "../views/view_states.js";
@@ -130,6 +131,7 @@ export function fitted(before, given, modelOf, declared) {
     head: Math.min(state.head, open.n_head - 1),
     causal: state.causal === trainedCausal(model) ? null : state.causal,
     view: offered(state.view, model, state),
+    drawer: state.drawer !== null && DRAWERS.has(state.drawer) ? state.drawer : null,
     ...(another && !("interventions" in asked) ? keptEdits(before, state, model) : {}),
     ...(another && !("against" in asked) ? keptAside(before, state, model) : {}),
   };
@@ -205,6 +207,9 @@ function offered(id, model, state) {
   const near = ["attention", ...VIEWS.map((view) => view.id)].find((one) => placeNamed(one) === place && has(one));
   return near ?? VIEWS.find((view) => hasView(view, model, state))?.id ?? id;
 }
+
+/** What opens over the page: a link may name anything. */
+const DRAWERS = new Set(["examples", ...PANELS.filter(({ frame }) => frame.tool).map(({ id }) => id)]);
 
 /** What may change while the start page stays: the reader's settings, and the examples over it. */
 const OF_START = ["theme", "type", "lang", "drawer"];

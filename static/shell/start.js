@@ -45,11 +45,13 @@ export function createStart(context) {
   const { frame } = context;
   const { start: root } = frame;
   const writes = writesOf(frame.dock);
+  followWrites(frame.root, frame.dock);
   const what = h("p", { class: "start-what" }, whatWords());
   const key = riverKey();
   frame.say.append(writes);
   frame.sentence.under.append(what);
-  frame.panels.river?.append(h("div", { class: "start-key" }, h("p", { class: "start-lines" }, t("start.lines")), key));
+  const [lines, click] = ["lines", "click"].map((name) => h("p", { class: `start-${name}` }, t(`start.${name}`)));
+  frame.panels.river?.append(h("div", { class: "start-key" }, lines, key, click));
   frame.header.brand.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
     event.preventDefault();
@@ -98,7 +100,7 @@ function continuedLine({ actions, declared, examples, models, firstModel, frame 
 /** What this page is: a low window has room for few words. */
 const whatWords = () => ["what", "what_long"].map((name) => h("span", { class: name }, t(`start.${name}`)));
 
-/** The dock's Back and Step at the end of the headline. Back is there while the dock's has something to undo: css/start.css. @param {HTMLElement} dock */
+/** The dock's Back and Step at the end of the headline. @param {HTMLElement} dock */
 function writesOf(dock) {
   /** @param {"back"|"step"} act @param {string} sign */
   const one = (act, sign) => {
@@ -152,7 +154,7 @@ async function build(root, context) {
   const lesson = button("start-lesson", "lesson-button", asks, () =>
     actions.set({ lesson: "attention", lessonStep: 1 }),
   );
-  const more = button("start-more", "", [t("start.more", { n: shown.length - 1 })], () =>
+  const more = button("start-more", "", [t("start.more", { n: shown.length })], () =>
     actions.set({ drawer: "examples" }),
   );
   const aside = h("div", { class: "start-aside" }, lesson, more);
@@ -173,10 +175,24 @@ function headsButton({ actions, modelOf }) {
 const button = (testid, kind, words, click) =>
   h("button", { class: `btn ${kind}`, type: "button", dataset: { testid }, on: { click } }, words);
 
+/** Tells the page which of these the dock has: none, where nothing is written; Back while there is something to undo. @param {HTMLElement} page @param {HTMLElement} dock */
+function followWrites(page, dock) {
+  const tell = () => {
+    const [writes, back] = [".writes", "[data-act=back]"].map((one) => dock.querySelector(`.dock-tools ${one}`));
+    const none = writes?.hasAttribute("hidden");
+    page.dataset.writes = none ? "none" : back && !back.hasAttribute("aria-disabled") ? "both" : "step";
+  };
+  const attributeFilter = ["aria-disabled", "hidden"];
+  new MutationObserver(tell).observe(dock, { subtree: true, childList: true, attributeFilter });
+}
+
 // The pictures: weights in percent, drawn in the colours of the theme.
 
 /** A picture and what becomes of it: the side of each, and the arrow's room between them. Pixels. */
 const [SIDE, ARROW] = [84, 32];
+
+/** The width of the digit that is answered. Pixels. */
+const DIGIT = 16;
 
 /** The arrow between the two. */
 const arrow = () => svg("text", { x: SIDE + ARROW / 2, y: SIDE / 2 + 5, class: "arrow" }, "→");
@@ -273,5 +289,5 @@ function digitPicture(pixels, levels, { weights, answer }) {
   for (const [name, value] of Object.entries({ x: 0, y: 0, width: SIDE, height: SIDE }))
     picture.setAttribute(name, String(value));
   const said = svg("text", { x: SIDE + ARROW + 10, y: SIDE / 2 + 9, class: "answer" }, answer);
-  return svg("svg", box(2 * SIDE + ARROW, SIDE), picture, patches, arrow(), said);
+  return svg("svg", box(SIDE + ARROW + 10 + DIGIT, SIDE), picture, patches, arrow(), said);
 }

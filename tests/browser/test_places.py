@@ -61,13 +61,13 @@ CONTROLS = """() => {
     .map((one) => one.dataset.testid ?? one.getAttribute('aria-label') ?? one.textContent);
 }"""
 
-# The page's own words: not the sentence nor its tokens, wherever they are named, and not numbers.
+# The page's own words: not numbers, nor the sentence and its tokens, wherever they are named or pictured.
 WORDS = """() => {
   const words = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const parent = node.parentElement;
-    const apart = '.tok, textarea, script, .sr-only, .says b, .says span, .river .foot + div';
+    const apart = '.tok, textarea, script, .sr-only, .says b, .says span, .river .foot + div, .start-card svg';
     if (!parent.checkVisibility() || parent.closest(apart)) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
@@ -78,9 +78,9 @@ WORDS = """() => {
   return words;
 }"""
 
-# How far each title of a card is from the left of its card.
+# How far each title of a card is from its picture.
 TITLES = """() => [...document.querySelectorAll('.start-card')].map((card) =>
-  card.querySelector('.title').getBoundingClientRect().x - card.getBoundingClientRect().x)"""
+  card.querySelector('.title').getBoundingClientRect().x - card.querySelector('svg').getBoundingClientRect().right)"""
 
 SKIPPED_TO = """() => {
   const to = document.getElementById(document.querySelector('.skip').hash.slice(1));
@@ -124,15 +124,16 @@ def test_the_start_page_has_few_words_and_controls(open_page: "Callable[..., Pag
     page.goto(f"/?start&lang={lang}")
     page.wait_for_selector('body[data-state="ready"]')
     expect(page.get_by_test_id("river-says")).to_contain_text(re.compile("Hide |隠す"))  # it is measured
-    expect(page.locator(".start-key").get_by_test_id("river-key")).to_be_visible()
-    expect(page.locator(".start-card")).to_have_count(3)
+    for part in (page.get_by_test_id("river-key"), page.locator(".start-lines"), page.locator(".start-click")):
+        expect(page.locator(".start-key").locator(part)).to_be_visible()
+    expect(page.locator(".start-card .promise").filter(visible=True)).to_have_count(3)
     expect(page.locator(".first")).to_have_count(0)  # its words are those of the river below it
     controls = page.evaluate(CONTROLS)
     assert len(controls) <= 22, controls
     words = page.evaluate(WORDS)
     assert len(words) <= 45, " ".join(words)
     titles = page.evaluate(TITLES)
-    assert max(titles) - min(titles) <= 1
+    assert titles == [pytest.approx(20, abs=1)] * 3
     river, cards = (page.locator(one).first.bounding_box() for one in (".river canvas", ".start-card"))
     assert river is not None
     assert cards is not None

@@ -52,6 +52,14 @@ test("a chosen model opens once it is loaded, with the text typed meanwhile", as
   assert.equal(store.get().text, "two");
 });
 
+test("a link that names no drawer opens none", () => {
+  const [{ store }, model] = [page(), line(decoder, "a")];
+  const opened = (/** @type {string|null} */ drawer) => fitted({ ...store.get(), drawer }, {}, () => model, []).drawer;
+  assert.deepEqual(["branches", "toString", "next"].map(opened), [null, null, null]);
+  const known = ["examples", "generation", "cache", "rank", "game", "labels", "fed", "batch"];
+  assert.deepEqual(known.map(opened), known);
+});
+
 test("a model from the menu opens with its own first head", async () => {
   const { store, setter, arrive } = page();
   store.set({ layer: 0, head: 0 });

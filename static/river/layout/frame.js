@@ -68,10 +68,7 @@ const [FAT, MOST_FAT, BARE_FAT] = [1 / 8, 46, 44];
 /** The least height of the rows over heads: of one stack, and of two. */
 const [LEAST_ROOM, LEAST_ROOM_OF_TWO] = [226, 240];
 
-/** On the start page what its cards and the edges around them take (css/start.css), the names over and under the rows, and the most height of the rows. */
-const [CARDS, START_BESIDES, START_MOST] = [132, 62, 760];
-
-/** The same picture is lighter where it is larger. */
+/** On the start page, the same picture is lighter where it is larger. */
 const START_FAT = 1 / 12;
 
 /** The most height of the rows where there are no heads, as in a lesson. */
@@ -153,10 +150,13 @@ export function frameOf(canvas, shown, width, { unfolded }) {
   };
 }
 
-/** On the start page the rows take what its cards leave. @param {HTMLCanvasElement} canvas @param {number} left  of the window */
+/** On the start page the rows take what its cards leave: css/start.css. @param {HTMLCanvasElement} canvas @param {number} left  of the window */
 function startRows(canvas, left) {
-  const cards = Number.parseFloat(getComputedStyle(canvas).getPropertyValue("--start-cards")) || CARDS;
-  const room = Math.min(START_MOST, Math.max(240, left - cards - START_BESIDES));
+  const style = getComputedStyle(canvas);
+  const [cards, around, least, most] = ["cards", "around", "least", "most"].map((name) =>
+    Number.parseFloat(style.getPropertyValue(`--start-${name}`)),
+  );
+  const room = Math.min(most, Math.max(least, left - cards - around));
   return { room, most: room, fat: room * START_FAT };
 }
 
