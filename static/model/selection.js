@@ -38,6 +38,9 @@ export function rowOf(state, trace) {
   return Math.min(state.row ?? defaultOf(trace, written), written.tokens.length - 1);
 }
 
+/** Of which run and row something is said. @param {ModelTrace} trace @param {State} state */
+export const sourceKey = (trace, state) => `${trace.key} ${rowOf(state, trace)}`;
+
 /** Of a translation that the model has finished, the most telling row; otherwise the last. @param {ModelTrace} trace @param {Side} side */
 const defaultOf = (trace, side) =>
   (side.side === "target" && trace.targetFrom === "greedy" ? tellingRow(trace) : null) ?? lastOf(trace, side);

@@ -8,7 +8,7 @@ import { headKey, withoutHeadsOff } from "../model/edits.js";
 import { partAt, partToggled } from "../model/formula_edits.js";
 import { everyLayer, withoutKnockouts } from "../model/interventions.js";
 import { isPart, nameText } from "../model/labels.js";
-import { position } from "../model/selection.js";
+import { position, sourceKey } from "../model/selection.js";
 import {
   coveredOf,
   h,
@@ -41,7 +41,7 @@ import { createWatch, momentOf } from "./playing.js";
 import { openLayer, riverState } from "./view_state.js";
 import { wider } from "./words/changes.js";
 import { barsOf } from "./words/names.js";
-import { gathersWords, saysWords, sentenceOf } from "./words/sentence.js";
+import { gathersWords, saysWords, sentenceOf, sourceOf } from "./words/sentence.js";
 import { comesOf, edgeOf, spotOf, weightOf, writtenOf } from "./words/spots.js";
 import { beadEntry, drawLegend, drawTable, entryOf } from "./words/table.js";
 
@@ -224,6 +224,8 @@ function createRiver(parts) {
     const facts = factsOf(trace, state, rolls, measuring);
     if (last?.rolled !== facts.rolled) watch.end();
     last = facts;
+    const source = isModel(state) && !state.quiz ? sourceOf(facts) : null;
+    tellSource(parts.root, facts, source, sourceKey(trace, state));
     const covered = isCovered(state, page);
     const whole = isModel(state) && !state.quiz;
     const low = whole && !state.start && opensLow(state) && lowSheet(parts.root) !== null;
@@ -282,6 +284,7 @@ function createRiver(parts) {
           chosen,
           struck,
           writesNothing,
+          source,
           has,
           start: state.start,
           place: placeOf(state).name,
@@ -358,6 +361,12 @@ function drawChoice(root, choices, chosen, actions) {
       ),
     ),
   );
+}
+
+/** Tells the page which token a translated word comes from most: `of` says of which run and row. @param {HTMLElement} root @param {Facts} facts @param {ReturnType<typeof sourceOf>} source @param {string} of */
+function tellSource(root, { rolled }, source, of) {
+  const detail = source && { of, side: rolled[source.stack].river.side, key: source.key };
+  root.dispatchEvent(new CustomEvent("usedsource", { bubbles: true, detail }));
 }
 
 /** How bold the text in an element is. @type {Record<string, number>} */

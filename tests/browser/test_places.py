@@ -196,6 +196,7 @@ def test_the_start_page_leads_on_and_back_returns(open_page: "Callable[..., Page
     page.wait_for_url("**translate-enja**")
     assert "view=attention" not in page.url
     expect(page.get_by_test_id("river-says")).to_contain_text(re.compile("The model wrote 車 .*Hide car from 車"))
+    expect(page.locator(".strip .tok.k")).to_contain_text("car")  # the source word that the sentence names
     page.go_back()
     page.get_by_test_id("start-more").click()
     expect(page.get_by_test_id("example").first).to_be_visible()

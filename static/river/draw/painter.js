@@ -84,6 +84,7 @@ export function createPainter(canvas) {
       mostOf: (square) => captionOf(shown, scene, square),
       place: shown.place,
       names: facts.names,
+      source: shown.source,
       bars: bars(),
       hovered,
       picked,

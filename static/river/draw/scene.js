@@ -223,6 +223,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {(stack: string) => string} stackName @property {string} passed  what runs on from an encoder to its decoder
  * @property {(n: number) => string} folded  what a row of n tokens is called
  * @property {(head: string) => string} onlyHead  how a line is called that is knocked out in one head
+ * @property {{stack: number, key: number}|null} source  the token that the sentence says is used most, in the colour of a key
  * @property {Bar[]} bars
  * @property {(line: Line) => string} tone  the colour of a line @property {string[]} signed  the ramp of changes @property {string} lost  the colour of a width that was lost
  * @property {(square: Square) => HTMLCanvasElement|null} picture  a head's weights
@@ -257,7 +258,8 @@ export function drawStill(pen, scene, style) {
   drawLens(pen, scene, style);
   scene.bands.forEach((band, i) => {
     const names = (!i && !band.wrote && style.writtenLabels) || style.names[i];
-    drawLabels(pen, band, { names, wrote: i ? [] : style.wrote }, style);
+    const used = style.source?.stack === i ? style.source.key : null;
+    drawLabels(pen, band, { names, wrote: i ? [] : style.wrote, used }, style);
   });
 }
 

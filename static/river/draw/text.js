@@ -148,8 +148,8 @@ const [LEAST, THINNED] = [11, 12];
 /** On a projector the number of a token is as large as the token: it stands lower. */
 const NTH_BELOW = 7;
 
-/** @param {Pen} pen @param {Band} band @param {{names: Name[], wrote: string[]}} words @param {PictureStyle} style */
-export function drawLabels(pen, band, { names, wrote }, style) {
+/** @param {Pen} pen @param {Band} band @param {{names: Name[], wrote: string[], used: number|null}} words  `used`: the token that is named as a key @param {PictureStyle} style */
+export function drawLabels(pen, band, { names, wrote, used }, style) {
   const { rows, labelled, outer, wrote: aside, columns, chosen } = band;
   const edge = columns[0].x0 - LABEL_GAP;
   const thinned = labelled.size < rows.length;
@@ -164,12 +164,13 @@ export function drawLabels(pen, band, { names, wrote }, style) {
       continue;
     }
     const on = row.from === chosen;
+    const marked = on ? style.colours.q : row.from === used ? style.colours.bar : null;
     const high = row.height / style.type;
     const least = thinned ? THINNED : high < LEAST ? high - 0.5 : LEAST; // neighbours do not touch
     const alone = Math.max(least, Math.min(LABEL_SIZE, high - 2));
     const size = columned && !on ? columned.size : alone;
     if (columned && outer.has(row)) drawLeader(pen, row, [right + 3, edge + 4], style);
-    drawName(pen, names[row.from], { right: right - aside, y, size }, on, style);
+    drawName(pen, names[row.from], { right: right - aside, y, size }, marked, style);
     write(pen, style, { size: 13, colour: on ? style.colours.q : style.colours.dim, bold: on });
     if (aside) pen.fillText(wroteText(wrote[row.from]), right - aside, y);
   }
@@ -199,10 +200,10 @@ function drawLeader(pen, { y }, [from, to], { colours }) {
   pen.fillRect(from, Math.round(y), to - from, 1);
 }
 
-/** A token, numbered if it occurs several times; red if it is the chosen one. @param {Pen} pen @param {Name} name @param {{right: number, y: number, size: number}} at @param {boolean} on @param {PictureStyle} style */
-function drawName(pen, { word, nth, patch }, { right, y, size }, on, style) {
-  if (patch) return drawPatch(pen, patch, { right, y, size }, on, style);
-  const face = { colour: on ? style.colours.q : style.colours.ink, align: /** @type {const} */ ("right"), bold: on };
+/** A token, numbered if it occurs several times; red if it is the chosen one. @param {Pen} pen @param {Name} name @param {{right: number, y: number, size: number}} at @param {string|null} marked  its colour, if it has one @param {PictureStyle} style */
+function drawName(pen, { word, nth, patch }, { right, y, size }, marked, style) {
+  if (patch) return drawPatch(pen, patch, { right, y, size }, marked !== null, style);
+  const face = { colour: marked ?? style.colours.ink, align: /** @type {const} */ ("right"), bold: marked !== null };
   let end = right;
   if (nth !== null) {
     write(pen, style, { size: size - 4, ...face });

@@ -32,7 +32,7 @@ export const rowName = ({ names, written }, row, stack = 0) =>
   written && stack === 0 ? (names[0][row + 1] ?? toCome()) : names[stack][row];
 
 /** The attention of an edge, and the stack with the tokens at one of its ends. @param {Facts} facts @param {Edge} edge @param {"queries"|"keys"} end */
-function endOf({ rolled }, { attention }, end) {
+export function endOf({ rolled }, { attention }, end) {
   const flow = rolled.flatMap(({ flows }) => flows).find(({ flow }) => flow.attention === attention)?.flow;
   return {
     flow,

@@ -13,6 +13,7 @@ import { changeWords } from "./changes.js";
 import {
   answerMark,
   answerName,
+  endOf,
   isTranslation,
   keyMark,
   keyNameOf,
@@ -151,8 +152,15 @@ export const gathersWords = (facts) => phrase("river.gathers", { token: queryMar
 
 /** Of a translation, the source word that brings most. @param {Facts} facts @returns {Words} */
 function sourceWords(facts) {
-  const [edge] = facts.written && !isEnded(facts) ? edgesToSource(facts.rolled[0], facts.row) : [];
-  return edge ? phrase("river.source", { key: keyMark(keyNameOf(facts, edge)) }) : [];
+  const source = sourceOf(facts);
+  return source ? phrase("river.source", { key: keyMark(facts.names[source.stack][source.key]) }) : [];
+}
+
+/** The stack and the token of that word, which is also marked in the text and in the picture; null: the sentence names another one, or none. @param {Facts} facts @returns {{stack: number, key: number}|null} */
+export function sourceOf(facts) {
+  if (!facts.written || facts.waits || facts.masks || facts.fall || isEnded(facts)) return null;
+  const [edge] = edgesToSource(facts.rolled[0], facts.row);
+  return edge ? { stack: endOf(facts, edge, "keys").stack, key: edge.key } : null;
 }
 
 /** The answer without the edges that matter most, or that none matters. @param {Facts} facts @returns {Words} */

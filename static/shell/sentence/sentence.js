@@ -41,6 +41,12 @@ export function createSentence(context) {
   createEditing(parts, context.ground, () => actions.get().start);
   if (early !== null) typing.takeEarly(early);
   let said = "";
+  let used = /** @type {import("./strip.js").Used|null} */ (null);
+  let now = /** @type {State|null} */ (null);
+  frame.root.addEventListener("usedsource", (event) => {
+    used = /** @type {CustomEvent} */ (event).detail;
+    if (drawn && now) drawStrip(drawn, now, used);
+  });
 
   return (trace, state, error) => {
     drawn = trace;
@@ -52,7 +58,8 @@ export function createSentence(context) {
     drawPicture(trace, state);
     const isTarget = String(/** @type {any} */ (error)?.where ?? "").startsWith("target");
     showProblem(parts.problem, input, isTarget ? null : error);
-    drawStrip(trace, state);
+    now = state;
+    drawStrip(trace, state, used);
     drawTarget(trace, state, isTarget ? error : null);
     drawPair(trace, state);
     parts.chat.hidden = !modelOf(state)?.chat || state.file !== null;

@@ -16,7 +16,7 @@ import {
   tokenName,
   visibleText,
 } from "../../model/labels.js";
-import { position } from "../../model/selection.js";
+import { position, sourceKey } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
 import { COMES, rowOfToken, tokenOfRow } from "../../model/written.js";
 import { h, replace, replaceChanged, setText, update } from "../../ui/dom.js";
@@ -37,6 +37,8 @@ import { shortSideName, sideName } from "./translation_sides.js";
 
 /** What stands before the first token. */
 const NOTHING = { text: "", special: false };
+
+/** @typedef {{of: string, side: string, key: number}} Used  the token that a translated word comes from most, of which run and row (`sourceKey`) */
 
 // One token of a strip, and the text below all of them.
 
@@ -200,8 +202,8 @@ export function createStrip(root, actions, name) {
   root.addEventListener("scroll", ({ target }) => tellMore(/** @type {HTMLElement} */ (target)), true);
   new ResizeObserver(() => bringIntoSight(buttons[at.query ?? at.key ?? 0])).observe(root);
 
-  /** @param {ModelTrace|null} trace @param {State} state */
-  return (trace, state) => {
+  /** @param {ModelTrace|null} trace @param {State} state @param {Used|null} [used] */
+  return (trace, state, used = null) => {
     const side = trace?.sides[name];
     if (!trace || !side) {
       if (drawn) replace(root); // else it has the tokens of the first paint
@@ -238,7 +240,8 @@ export function createStrip(root, actions, name) {
     // The river is about one token: keys begin with a head.
     const hasKey = isKey && placeOf(state).name === "head";
     at = { query: isQuery ? tokenOfRow(chosen.query, written) : null, key: hasKey ? chosen.key : null };
-    light(buttons, at, trace.causal && side === trace.written);
+    const named = used?.side === name && used.of === sourceKey(trace, state) ? used.key : null;
+    light(buttons, at, trace.causal && side === trace.written, named);
     drawLine(trace, state, buttons);
     const [to, another] = [at.query ?? at.key, content !== seen];
     if (before.query !== at.query || before.key !== at.key || another)
@@ -391,11 +394,11 @@ function tellMore(strip) {
   strip.classList.toggle("cut", after > 4);
 }
 
-/** Marks the chosen tokens. @param {HTMLElement[]} buttons @param {{query: number|null, key: number|null}} at @param {boolean} causal  no token reads those after it */
-function light(buttons, at, causal) {
+/** Marks the chosen tokens. @param {HTMLElement[]} buttons @param {{query: number|null, key: number|null}} at @param {boolean} causal  no token reads those after it @param {number|null} used  looks as a key does */
+function light(buttons, at, causal, used) {
   buttons.forEach((button, index) => {
     button.classList.toggle("q", index === at.query);
-    button.classList.toggle("k", index === at.key);
+    button.classList.toggle("k", index === (at.key ?? used));
     button.classList.toggle("later", causal && at.query !== null && index > at.query);
     update(button, { tabindex: index === (at.query ?? at.key ?? 0) ? 0 : -1 });
     const roles = [index === at.query && t("sentence.is_query"), index === at.key && t("sentence.is_key")];
