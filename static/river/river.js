@@ -128,7 +128,7 @@ const GATHERING = 200;
 function createRiver(parts) {
   let now = /** @type {Now|null} */ (null);
   let last = /** @type {Facts|null} */ (null);
-  const board = createRiverBoard(parts.board, ({ foot, answers, table, said, only, squares }) => {
+  const board = createRiverBoard(parts.board, ({ foot, answers, table, said, bands, only, squares }) => {
     parts.which.classList.toggle("in-heads", said?.beside === true && foot !== null);
     parts.which.classList.toggle("over-heads", only !== null && squares.length > 0);
     parts.root.style.setProperty("--heads", `${Math.min(...squares.map(({ y }) => y))}px`);
@@ -137,6 +137,11 @@ function createRiver(parts) {
     parts.root.style.setProperty("--foot", `${foot ?? 0}px`);
     parts.root.style.setProperty("--foot-width", `${answers.width}px`);
     parts.root.style.setProperty("--table", `${table ?? 0}px`);
+    // Of two stacks there is room below the heads of the one that is read, and little under the prediction.
+    parts.root.classList.toggle("two-stacks", bands.length > 1 && said !== null);
+    parts.root.style.setProperty("--read-x", `${said?.x ?? 0}px`);
+    parts.root.style.setProperty("--read-width", `${said?.width ?? 0}px`);
+    parts.root.style.setProperty("--answers-x", `${answers.x}px`);
     if (parts.root.parentElement) parts.root.parentElement.dataset.answers = answers.y < KEY_ENDS ? "high" : "low";
   });
   const rolls = { rolled: rolledOnce(), before: rolledOnce(), compared: rolledOnce() };

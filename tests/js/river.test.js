@@ -20,7 +20,7 @@ import { riverLayout } from "../../static/river/layout/layout.js";
 import { ghostsOf, lineAt, markChanged, markShown } from "../../static/river/layout/lines.js";
 import { readsLayers } from "../../static/river/panel.js";
 import { changeTone } from "../../static/river/style.js";
-import { barsOf, hiddenWords, wroteOf, wroteText } from "../../static/river/words/names.js";
+import { barsOf, hiddenWords, wroteOf } from "../../static/river/words/names.js";
 import { testWith } from "./words.js";
 
 Object.assign(globalThis, { document: { documentElement: { lang: "en", dataset: {} } } });
@@ -624,7 +624,6 @@ test("a decoder's rows have what they wrote beside them; the rows of a story hav
   const rolled = (/** @type {string} */ side) => [{ river: { side } }];
   assert.deepEqual(wroteOf({ rolled: rolled("target"), names }), ["ナ₁", "ナ₂", "…"]);
   assert.deepEqual(wroteOf({ rolled: rolled("source"), names }), []);
-  assert.equal(wroteText("ナ"), "\u2009⇒ ナ");
   const [decoder, encoder] = riverLayout(rollout(rivers(...PAIR), "decoder", 1), 1, { ...FRAME, wrote: 40 }).bands;
   assert.deepEqual([decoder.wrote, encoder.wrote], [40, 0]);
 });

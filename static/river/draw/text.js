@@ -4,7 +4,7 @@ import { cutToWidth, nameText } from "../../model/labels.js";
 import { shownPhoto } from "../../ui/patch_picture.js";
 import { LABEL_GAP } from "../layout/bands.js";
 import { LABEL_SIZE, textSize } from "../style.js";
-import { wroteText } from "../words/names.js";
+import { WROTE } from "../words/names.js";
 
 /**
  * @import { Name } from "../../model/labels.js"
@@ -145,6 +145,9 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
 /** The smallest label that can be read; one where only some rows have theirs. */
 const [LEAST, THINNED] = [11, 12];
 
+/** How much of its row's height a label is: neighbours have air between them. */
+const OF_ROW = 0.8;
+
 /** On a projector the number of a token is as large as the token: it stands lower. */
 const NTH_BELOW = 7;
 
@@ -164,16 +167,26 @@ export function drawLabels(pen, band, { names, wrote, used }, style) {
       continue;
     }
     const on = row.from === chosen;
-    const marked = on ? style.colours.q : row.from === used ? style.colours.bar : null;
+    const chosenHere = on && !aside ? style.colours.q : null; // else the word that it wrote is the chosen one
+    const marked = chosenHere ?? (row.from === used ? style.colours.bar : null);
     const high = row.height / style.type;
     const least = thinned ? THINNED : high < LEAST ? high - 0.5 : LEAST; // neighbours do not touch
-    const alone = Math.max(least, Math.min(LABEL_SIZE, high - 2));
+    const alone = Math.max(least, Math.min(LABEL_SIZE, high * OF_ROW));
     const size = columned && !on ? columned.size : alone;
     if (columned && outer.has(row)) drawLeader(pen, row, [right + 3, edge + 4], style);
     drawName(pen, names[row.from], { right: right - aside, y, size }, marked, style);
-    write(pen, style, { size: 13, colour: on ? style.colours.q : style.colours.dim, bold: on });
-    if (aside) pen.fillText(wroteText(wrote[row.from]), right - aside, y);
+    if (aside)
+      drawWrote(pen, wrote[row.from], { x: right - aside, y, size: Math.min(13, size), width: aside }, on, style);
   }
+}
+
+/** An arrow, and the word that a row wrote: red if it is the chosen one. @param {Pen} pen @param {string} word @param {{x: number, y: number, size: number, width: number}} at @param {boolean} on @param {PictureStyle} style */
+function drawWrote(pen, word, { x, y, size, width }, on, style) {
+  write(pen, style, { size, colour: style.colours.dim });
+  pen.fillText(WROTE, x, y);
+  const arrow = pen.measureText(WROTE).width;
+  write(pen, style, { size, colour: on ? style.colours.q : style.colours.dim, bold: on });
+  pen.fillText(fittingText(pen, word, width - arrow), x + arrow, y);
 }
 
 /** The largest label in two columns, and the space between them. */

@@ -106,8 +106,8 @@ const [LEAST_PITCH, LABELLED_PITCH, MOST_PITCH] = [5, 15, 25];
 /** On the start page, which has no heads below them. */
 const START_PITCH = 60;
 
-/** Two labels are at least this far apart: where each row of a text has its own, elsewhere, and where only some rows have theirs. */
-const [OWN_PITCH, LABEL_PITCH, THINNED_PITCH] = [11, 12.5, 13];
+/** Two labels are at least this far apart: where each row of a text has its own, in a strip, of two stacks, and where only some rows have theirs. */
+const [OWN_PITCH, LABEL_PITCH, PITCH_OF_TWO, THINNED_PITCH] = [11, 12.5, 13.5, 13];
 
 /** With more rows than this, rows are as near as these would be: labels thin out as soon as they would touch. */
 const ALL_LABELS = 30;
@@ -149,7 +149,7 @@ export function bandsOf(rolled, row, frame, above) {
     large = false,
     waits = false,
     start = false,
-    labelPitch = (strip || rolled.length > 1 ? LABEL_PITCH : OWN_PITCH) * type,
+    labelPitch = (strip ? LABEL_PITCH : rolled.length > 1 ? PITCH_OF_TWO : OWN_PITCH) * type,
   } = frame;
   const peaks = rolled.map(peaksOf);
   const folds = rolled.map((_, i) => foldsOf(peaks[i], i === 0 ? row : null, unfolded?.[i]));

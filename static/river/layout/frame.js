@@ -6,7 +6,7 @@ import { lowSheet } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { isDeep, isLarge } from "../facts.js";
 import { currentStyle, textSize } from "../style.js";
-import { headWordsOf, layerTitle, lensTitleOf, writtenLabels, wroteOf, wroteText } from "../words/names.js";
+import { headWordsOf, layerTitle, lensTitleOf, WROTE, writtenLabels, wroteOf } from "../words/names.js";
 import { LABEL_GAP } from "./bands.js";
 import { headsOf, heightOfOpen } from "./heads.js";
 
@@ -44,6 +44,9 @@ const [PITCH_ON_PHONE, ONE_COLUMN] = [10, 20];
 /** The greatest width of labels; with what a row wrote next to them, `BOTH`. */
 const [LABEL, LABEL_ON_PHONE, BOTH] = [130, 84, 220];
 
+/** The least width of what a row wrote. */
+const LEAST_WROTE = 60;
+
 /** The height of the titles above the rows and of what follows below them, and what parts another stack's rows from them. */
 const [BESIDES, ANOTHER] = [74, 18];
 
@@ -70,6 +73,9 @@ const [LEAST_ROOM, LEAST_ROOM_OF_TWO] = [226, 240];
 
 /** On the start page, the same picture is lighter where it is larger. */
 const START_FAT = 1 / 12;
+
+/** The least height of the heads of two stacks. */
+const HEADS_OF_TWO = 102;
 
 /** The most height of the rows where there are no heads, as in a lesson. */
 const MOST_BARE = 560;
@@ -121,8 +127,12 @@ export function frameOf(canvas, shown, width, { unfolded }) {
   if (start && !phone && !bare) return { ...base, heads: [], ...startRows(canvas, innerHeight - top) };
   const sheet = shown.low ? lowSheet(canvas) : null;
   if (sheet) return { ...base, ...rowsAbove(sheet.getBoundingClientRect().top - top, facts.rolled.length, base) };
-  const part = facts.rolled.length > 1 ? 0.24 : innerHeight < LOW ? 0.33 : 0.3; // two stacks have twice as many rows, and flatter heads
-  const wanted = bare ? 0 : phone ? 264 : Math.min(300, Math.max(200, innerHeight * part));
+  const part = facts.rolled.length > 1 ? 0.17 : innerHeight < LOW ? 0.33 : 0.3; // two stacks have twice as many rows, and flatter heads
+  const wanted = bare
+    ? 0
+    : phone
+      ? 264
+      : Math.min(300, Math.max(facts.rolled.length > 1 ? 150 : 200, innerHeight * part));
   const across = width - right - labels.labels[0] - LABEL_GAP;
   const alone = open && !bare && !phone && facts.rolled.length === 1 && drawn.length > 0;
   const headRoom = alone ? heightOfOpen(across, wanted, drawn[0], type) : wanted;
@@ -131,7 +141,7 @@ export function frameOf(canvas, shown, width, { unfolded }) {
   const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR + LEGEND : 0);
   const fold = innerHeight - foot - top;
   const besides = BESIDES + ANOTHER * (facts.rolled.length - 1);
-  const most = Math.max(240, fold - besides);
+  const most = Math.max(240, fold - besides - (facts.rolled.length > 1 ? HEADS_OF_TWO * type : 0));
   // An open layer's heads may need less than all heads: its rows stay where they are.
   const low = facts.rolled.length > 1 ? LEAST_ROOM_OF_TWO : LEAST_ROOM;
   const room = Math.min(bare ? MOST_BARE : 440, Math.max(low, fold - Math.max(wanted, headRoom) - besides));
@@ -242,9 +252,7 @@ function labelsOf(canvas, { facts, trace }, { phone, room, heads, first }) {
   const titles = (i) => {
     const drawn = heads.find(({ stack }) => stack === facts.rolled[i].river.stack);
     const words = drawn ? headWordsOf(trace).split(" ").filter(isWhole) : [];
-    // Of two stacks the first row of squares has its numbers next to the word.
-    const first = drawn && !phone && facts.rolled.length > 1 ? [`${headWordsOf(trace)}  0, ${drawn.count - 1}`] : [];
-    return [...words, ...first, ...(i ? [] : [lensTitleOf(trace)])];
+    return [...words, ...(i ? [] : [lensTitleOf(trace)])];
   };
   const most = (phone ? LABEL_ON_PHONE : LABEL) * type;
   const labels = facts.names
@@ -261,9 +269,13 @@ function labelsOf(canvas, { facts, trace }, { phone, room, heads, first }) {
       ),
     );
   const own = Math.min(most, widest(facts.names[0].map(nameText), 15) + 3);
-  const aside = phone ? 0 : widest(wroteOf(facts).map(wroteText), 13);
+  const widestWrote = widest(
+    wroteOf(facts).map((word) => WROTE + word),
+    13,
+  );
   const layers = facts.rolled.reduce((sum, { river }) => sum + river.layers, 0);
+  const aside = phone ? 0 : Math.min(widestWrote, BOTH * type - own); // a longer one is cut
   const left = room - labels.reduce((sum, label) => sum + label, 0) - aside;
-  const wrote = own + aside <= BOTH * type && left / layers >= LAYER * type ? aside : 0;
+  const wrote = aside >= Math.min(widestWrote, LEAST_WROTE * type) && left / layers >= LAYER * type ? aside : 0;
   return { labels: wrote ? [Math.max(labels[0], own + wrote), ...labels.slice(1)] : labels, wrote };
 }

@@ -98,15 +98,15 @@ const aroundByte = (byte) => ({ low: Math.max(0, byte - 0.5) / 255, high: Math.m
 /** Wide enough to read: narrower, they are fewer and larger. */
 const READABLE = 36;
 /** Heads of two stacks share the height: narrower than this, they are drawn flatter, down to this part of their height. */
-const [COMFORTABLE, FLATTEST] = [56, 0.6];
+const [COMFORTABLE, FLATTEST] = [56, 0.57];
 /** The space between two squares; between those with something to their right. */
 const [GAP, GAP_BESIDE] = [8, 6];
 /** To the right of a square: its bar; with its number, the pixels of each digit and of what is around them. */
 const [BAR_SIDE, DIGIT, BETWEEN_DIGITS] = [8, 7, 9];
 /** The height of a number over its square. */
 const LINE = 14;
-/** A square may be smaller by this factor for its number, unless that makes it too narrow. */
-const FOR_NUMBER = 0.85;
+/** A square may be smaller by this factor for its number, unless that makes it too narrow; of two stacks, whose rows of squares are flatter, by the other. */
+const [FOR_NUMBER, FOR_NUMBER_FLAT] = [0.85, 0.65];
 /** A square wider than this shows no more; of an open layer, there is more room. */
 const [LARGEST, LARGEST_OPEN] = [128, 150];
 /** The height below the squares of an open layer, for the head's name and what it attends to most; and the least and the most width, compared to it. */
@@ -144,7 +144,8 @@ export function squaresOf(
   };
   const plain = gridBeside(bars ? BAR_SIDE : 0);
   const withNumbers = number && !plain.over ? gridBeside(number) : null;
-  const aside = withNumbers?.whole === plain.whole && withNumbers.width >= FOR_NUMBER * plain.width;
+  const aside =
+    withNumbers?.whole === plain.whole && withNumbers.width >= (flat ? FOR_NUMBER_FLAT : FOR_NUMBER) * plain.width;
   const grid = withNumbers && aside ? withNumbers : plain;
   const shown = (grid.whole ? order.slice() : order.slice(0, few)).sort((a, b) => a - b);
   const squares = shown.map((head, i) => ({
@@ -214,13 +215,14 @@ function gridWith(cols, { width, height }, of, least = 4) {
   return { cols, room, side, left, across: pitch, width: wide, height: Math.floor(wide * ratio), score };
 }
 
-/** As little flatter than they are as makes them wide enough, or as wide as their column lets them be. @param {Area} area @param {Of} of */
+/** As little flatter than they are as makes them fit, and wide enough or as wide as their column lets them be. @param {Area} area @param {Of} of */
 function flatGridOf(area, of) {
   const least = Math.max(1 / OBLONG, of.ratio * FLATTEST);
   const flattest = gridOf(area, { ...of, ratio: Math.min(of.ratio, least) });
   for (let flat = of.ratio; flat > least; flat -= 0.05) {
     const grid = gridOf(area, { ...of, ratio: flat });
-    if (grid.width >= Math.min(COMFORTABLE, flattest.width)) return grid;
+    const high = Math.ceil(of.count / grid.cols) * (grid.height + gapOf(of)) - gapOf(of);
+    if (grid.width >= Math.min(COMFORTABLE, flattest.width) && high <= area.height) return grid;
   }
   return flattest;
 }
@@ -294,9 +296,8 @@ export function allSquaresOf(bands, frame, top) {
       const wide = { x0, x1: band.columns[band.columns.length - 1].x1 };
       if (open) return [squaresOf(areaIn(wide, y, height), { ...head, layer, order: order(layer), caption })];
       const digits = String(band.columns.length - 1).length + String(head.count - 1).length;
-      // Of two stacks, rows of squares have their numbers at the edge: there is less room.
-      const number = bands.length > 1 ? 0 : Math.round((DIGIT * digits + BETWEEN_DIGITS) * type);
-      const line = number && Math.round(LINE * type);
+      const number = Math.round((DIGIT * digits + BETWEEN_DIGITS) * type);
+      const line = Math.round(LINE * type);
       return band.columns.map((column, layer) =>
         squaresOf(areaIn(column, y, height), { ...head, layer, order: order(layer), bars: true, number, line }),
       );

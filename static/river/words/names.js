@@ -32,7 +32,7 @@ export const rowName = ({ names, written }, row, stack = 0) =>
   written && stack === 0 ? (names[0][row + 1] ?? toCome()) : names[stack][row];
 
 /** The attention of an edge, and the stack with the tokens at one of its ends. @param {Facts} facts @param {Edge} edge @param {"queries"|"keys"} end */
-export function endOf({ rolled }, { attention }, end) {
+export function edgeEnd({ rolled }, { attention }, end) {
   const flow = rolled.flatMap(({ flows }) => flows).find(({ flow }) => flow.attention === attention)?.flow;
   return {
     flow,
@@ -45,12 +45,12 @@ export function endOf({ rolled }, { attention }, end) {
 
 /** @param {Facts} facts @param {Edge} edge @returns {Name} */
 export function keyNameOf(facts, edge) {
-  return facts.names[endOf(facts, edge, "keys").stack][edge.key] ?? { word: String(edge.key), nth: null };
+  return facts.names[edgeEnd(facts, edge, "keys").stack][edge.key] ?? { word: String(edge.key), nth: null };
 }
 
 /** @param {Facts} facts @param {Edge} edge @returns {Name} */
 export function queryNameOf(facts, edge) {
-  const { flow, stack } = endOf(facts, edge, "queries");
+  const { flow, stack } = edgeEnd(facts, edge, "queries");
   const written = facts.written || Boolean(flow && standsForWritten(flow));
   return rowName({ ...facts, written }, edge.query, stack) ?? { word: String(edge.query), nth: null };
 }
@@ -179,8 +179,8 @@ export function wroteOf({ rolled: [{ river }], names: [own] }) {
 export const writtenLabels = (facts) =>
   facts.written && isTranslation(facts) ? wroteOf(facts).map((word) => ({ word: `⇒ ${word}`, nth: null })) : null;
 
-/** What a row wrote, as shown next to its label. @param {string|undefined} word */
-export const wroteText = (word) => (word ? `\u2009⇒ ${word}` : "");
+/** Between a row's label and what it wrote. */
+export const WROTE = "\u2009⇒ ";
 
 // Which connections are hidden.
 

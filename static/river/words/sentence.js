@@ -13,7 +13,7 @@ import { changeWords } from "./changes.js";
 import {
   answerMark,
   answerName,
-  endOf,
+  edgeEnd,
   isTranslation,
   keyMark,
   keyNameOf,
@@ -160,7 +160,7 @@ function sourceWords(facts) {
 export function sourceOf(facts) {
   if (!facts.written || facts.waits || facts.masks || facts.fall || isEnded(facts)) return null;
   const [edge] = edgesToSource(facts.rolled[0], facts.row);
-  return edge ? { stack: endOf(facts, edge, "keys").stack, key: edge.key } : null;
+  return edge ? { stack: edgeEnd(facts, edge, "keys").stack, key: edge.key } : null;
 }
 
 /** The answer without the edges that matter most, or that none matters. @param {Facts} facts @returns {Words} */
