@@ -158,7 +158,8 @@ function sourceWords(facts) {
 
 /** The stack and the token of that word, which is also marked in the text and in the picture; null: the sentence names another one, or none. @param {Facts} facts @returns {{stack: number, key: number}|null} */
 export function sourceOf(facts) {
-  if (!facts.written || facts.waits || facts.masks || facts.fall || isEnded(facts)) return null;
+  if (!facts.written || facts.waits || facts.masks || facts.fall || !facts.answers.length || isEnded(facts))
+    return null;
   const [edge] = edgesToSource(facts.rolled[0], facts.row);
   return edge ? { stack: edgeEnd(facts, edge, "keys").stack, key: edge.key } : null;
 }
