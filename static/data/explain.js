@@ -109,7 +109,7 @@ export const QUESTIONS = {
     return state.padCount > 0 ? null : QUESTIONS.writes(before, trace);
   },
   direct(state, trace) {
-    const asked = answerRequest(state, trace);
+    const asked = measuredRequest(state, trace);
     return asked && { ...asked, against: rankState.of(state).against, by_key: true };
   },
   gradients: answerRequest,

@@ -3,6 +3,7 @@
 import { runOf, shortRun } from "../state/run.js";
 import { attentionOf, has, stackOf } from "./description.js";
 import { editsOf, toggledBy } from "./edits.js";
+import { namesIn } from "./labels.js";
 import { rowOf } from "./selection.js";
 import { JAPANESE } from "./token_groups.js";
 
@@ -109,6 +110,25 @@ export function otherSentence(trace, state) {
   if (!here || !there) return null;
   const other = withWord(text, here, there);
   return other === text ? null : { here, there, text: other };
+}
+
+/**
+ * A second sentence in which the chosen token does not come again: its nearest neighbour of the embedding stands where it stood before. What
+ * heads that look for the same token (their q and k) do is seen in it; `here` is the name of what goes.
+ * @param {ModelTrace} trace @param {State} state
+ */
+export function otherRepeat(trace, state) {
+  const { text, written, explained, model } = trace;
+  const row = written && !model.picture ? rowOf(state, trace) : null;
+  const { id, ids = [], tokens = {} } = /** @type {any} */ (explained.neighbours ?? {});
+  if (!written || row === null || written.tokens[row]?.id !== id) return null;
+  const first = written.tokens.findIndex((one) => one.id === id);
+  const [word, there] = [id, ids[0]].map((one) => tokens[one]?.text.trim());
+  const isWord = /^\p{L}+$/u.test(word ?? "") && /^\p{L}+$/u.test(there ?? "");
+  if (!isWord || JAPANESE.test(word) || first === row) return null;
+  let left = written.tokens.filter((one) => one.id === id).length;
+  const other = text.replace(/[\p{L}\p{N}]+/gu, (one) => (one === word && --left > 0 ? there : one));
+  return other === text ? null : { here: namesIn(written.tokens)[first], there, text: other };
 }
 
 /** A text with another word in the place of a word, which "car" is not in "scar"; Japanese has no spaces to tell. @param {string} text @param {string} here @param {string} there */

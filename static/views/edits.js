@@ -371,8 +371,8 @@ function edgeWords(group, trace) {
   const where = all ? "all_layers" : layers > 1 ? "layers" : head === undefined ? "layer" : "head";
   const words = { query: named("queries", queries), key: named("keys", keys), layer, head: head ?? "", layers };
   const said = phrase(`edits.${where}`, words);
-  const place = said.pop() ?? ""; // a narrow chip leaves it to the sentence
-  return [...said, h("span", { class: "where" }, place)];
+  const end = said.indexOf(words.key) + 1;
+  return [...said.slice(0, end), h("span", { class: "where" }, said.slice(end))]; // a narrow chip leaves that to the sentence
 }
 
 /** An edit of a part, of the formula, or one that no gesture makes. @param {State["interventions"][number]} edit @param {ModelTrace|null} trace @param {Model} model @returns {Words} */

@@ -295,9 +295,9 @@ const rank = {
     if (shows === "vocabulary" && hasVocabulary(model)) return ["explain:vocabulary", "explain:induction"];
     // The sentence that is offered has the next best answer: drawn again when that is known.
     if (shows === "patch" && !model.picture)
-      return [...before, "explain:spelled", ...(predictsTokens(model) ? ["prediction"] : [])];
+      return [...before, "explain:spelled", ...(predictsTokens(model) ? ["prediction", "explain:neighbours"] : [])];
     if (shows === "heads") return [...before, ...(showsEffects(state, model) ? ["ablations"] : [])];
-    return shows === "direct" && splitsLogits(model) ? ["explain:direct"] : [];
+    return shows === "direct" && splitsLogits(model) ? [...before, "explain:direct"] : [];
   },
   ...lazily(() => import("./rank/draw.js")),
 };

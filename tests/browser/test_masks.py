@@ -110,7 +110,7 @@ def test_the_sentence_says_what_a_mask_did_to_the_prediction(page: "Page", model
     before, after = (float(one.tensors["logits"][-1].double().softmax(0)[at]) for one in (alone, free))
     same = f"The prediction {word} {'falls' if after < before else 'rises'} to {brief_percent(after)}"
     expect(says).to_contain_text(same if now == word else f"The prediction is now {now} ({p}).")
-    expect(says.get_by_role("button")).to_have_text("Switch causal on")
+    expect(says.get_by_role("button")).to_have_text("Switch it back on")
 
     page.get_by_test_id("token").nth(2).click()  # not the last: it reads what it predicts
     expect(says).to_contain_text("Causal off: a₁ also sees later tokens. The prediction ")
@@ -247,6 +247,11 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     expect(chip.locator(".edit-words")).to_have_text(f"Head {LAYER}·{HEAD}: output set to")
     expect(chip.get_by_test_id("edit-how")).to_have_value("zero")
     assert page.locator(".path").bounding_box() == line
+    # In another head the sentence is about that one, and says what was done elsewhere.
+    page.locator(f"[data-testid=head][data-layer='{LAYER}'][data-head='{HEAD + 1}']").click()
+    edited = rf"Head {LAYER}·{HEAD + 1}: .+ attends .+ Head {LAYER}·{HEAD} off\. The prediction "
+    expect(says).to_contain_text(re.compile(edited))
+    head.click()
 
     switch = page.get_by_test_id("edit-switch")
     page.get_by_test_id("edits-list").click()

@@ -359,6 +359,7 @@ def test_another_sentence_is_patched_into_this_one(open_page: "Callable[..., Pag
     """The offered sentence: the stream of the word that differs carries the answer. Another length is refused."""
     page = open_page(viewport=LAPTOP)
     opened(page, "model", drawer="rank", **{"rank.shows": "patch"})
+    expect(page.get_by_test_id("patch-repeat")).to_have_text("Put blue in the place of red₁")
     page.get_by_test_id("patch-offer").click()
     said = page.get_by_test_id("patch-said")
     expect(said).to_contain_text("logit car − logit ball: +")
@@ -415,7 +416,7 @@ def test_a_researcher_walks_from_the_question_to_a_saved_figure(
     say.get_by_role("button", name="Hide car in this head").click()
     expect(say).to_contain_text("car falls from")
     open_rank(page)
-    expect(page.get_by_test_id("rank-edited")).to_contain_text("red₂ ↛ car")
+    expect(page.get_by_test_id("rank-edited")).to_have_text("Measured for car, with your edits.")
     page.get_by_test_id("edit-undo").click()
     expect(page.get_by_test_id("rank-edited")).to_be_hidden()
     page.get_by_test_id("close-drawer").click()

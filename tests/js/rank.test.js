@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { measuredRequest } from "../../static/data/explain.js";
 import { measureAblations } from "../../static/data/streams.js";
 import { effectMaps, mostNeeded, withPlaces } from "../../static/model/ablations.js";
-import { otherSentence } from "../../static/model/by_hand.js";
+import { otherRepeat, otherSentence } from "../../static/model/by_hand.js";
 import { DEFAULTS } from "../../static/state/store.js";
 import { t } from "../../static/ui/i18n.js";
 import { byPosition, mapOf, strongestIn } from "../../static/views/rank/direct.js";
@@ -14,13 +14,14 @@ import { keysFound, saidOf } from "../../static/views/rank/keys.js";
 import { mostAfter, tonesOf } from "../../static/views/rank/map.js";
 import {
   favoured,
+  inLogits,
   mapOfPatches,
   movedText,
   patchKinds,
   preferSame,
   refusedWords,
 } from "../../static/views/rank/patch.js";
-import { pathsOf, receiverName, strongestPaths } from "../../static/views/rank/paths.js";
+import { pathsOf, receiverName, shownOf, strongestPaths } from "../../static/views/rank/paths.js";
 import { testWith } from "./words.js";
 
 /**
@@ -153,6 +154,16 @@ test("patches are mapped by layer and position; what is not measured yet is miss
   assert.deepEqual([...(missing ?? [])], [1, 1, 1, 1, 1, 0]);
 });
 
+test("of sentences less than a logit apart, effects are logits and not parts of the way", () => {
+  assert.deepEqual(
+    [-7.42, 4, 4.79, 5.92].map((there) => inLogits({ difference: 4.93, source_difference: there })),
+    [false, true, true, true],
+  );
+  const one = /** @type {any} */ ({ moved: 4, difference: 4.37 });
+  assert.equal(shownOf({ base: 4.93, logits: false }, one), 4);
+  assert.ok(Math.abs(shownOf({ base: 4.93, logits: true }, one) + 0.56) < 1e-9);
+});
+
 test("a path ends at the answer, or at the q, k or v of the open head if it has one", () => {
   const [attention] = decoder.description.attentions;
   const trace = /** @type {any} */ ({ model: decoder, attention });
@@ -194,6 +205,16 @@ test("the sentence that is offered has the next best answer in the place of the 
   assert.equal(otherSentence({ ...trace, text: "a red" }, state), null);
   assert.equal(otherSentence({ ...trace, text: "a scar from a car." }, state)?.text, "a scar from a ball.");
   assert.equal(otherSentence({ ...trace, text: "scars" }, state), null);
+  // Where the chosen token comes again, its nearest neighbour of the embedding stands in its first place.
+  const tokens = [5, 6, 5].map((id) => ({ id, text: id === 5 ? " red" : " car", label: id === 5 ? "·red" : "·car" }));
+  const written = { ...side, tokens, real: { start: 0, end: 3 } };
+  const repeats = { ...trace, text: "red car red", written, queries: written, keys: written };
+  const near = { neighbours: { id: 5, ids: [9], tokens: { 5: { text: " red" }, 9: { text: " blue" } } } };
+  const at = (/** @type {number} */ query, explained = near) =>
+    otherRepeat({ ...repeats, explained }, { ...state, query });
+  assert.deepEqual(at(2), { here: "red₁", there: "blue", text: "blue car red" });
+  assert.equal(at(0), null, "it is the first one");
+  assert.equal(at(2, /** @type {any} */ ({})), null, "its neighbours are not here yet");
   const japanese = { 1: { candidates: [{ text: "犬" }, { text: "猫" }] } };
   assert.equal(otherSentence({ ...trace, text: "子犬がいる", predictions: japanese }, state)?.text, "子猫がいる");
 });

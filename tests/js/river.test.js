@@ -480,6 +480,8 @@ test("in the strip over a head, its line alone is not pale; what is hidden or of
   /** @type {{colour: string, alpha: number, dashed: boolean}[]} */
   const strokes = [];
   let dash = /** @type {number[]} */ ([]);
+  /** @type {[string, number][]} */
+  const texts = [];
   const pen = /** @type {any} */ (
     new Proxy(
       { globalAlpha: 1, strokeStyle: "", measureText: () => ({ width: 9 }) },
@@ -487,6 +489,8 @@ test("in the strip over a head, its line alone is not pale; what is hidden or of
         get: (own, name) => {
           if (name in own) return Reflect.get(own, name);
           if (name === "setLineDash") return (/** @type {number[]} */ to) => (dash = to);
+          if (name === "fillText")
+            return (/** @type {string} */ text, /** @type {number} */ x) => texts.push([text, x]);
           if (name !== "stroke") return () => {};
           return () => strokes.push({ colour: own.strokeStyle, alpha: own.globalAlpha, dashed: dash.length > 0 });
         },
@@ -500,10 +504,14 @@ test("in the strip over a head, its line alone is not pale; what is hidden or of
     ...{ type: 1, least: 0, font: "", colours: { q: "q", cut: "cut", own: "own", pale: "pale" }, path },
     ...{ stage: null, preview: null, hovered: null, picked: null, bead: null, cursor: null, over: null },
     ...{ title: () => "", counted: () => "", passed: "", tone: () => "tone", bars: [] },
+    headsOff: (/** @type {string} */ stack, /** @type {number} */ layer) =>
+      stack === "main" && layer ? "1·0 off" : "",
   };
   const alphas = (/** @type {string} */ colour) => strokes.filter((one) => one.colour === colour);
   drawMoving(pen, { ...scene, chosen: line }, /** @type {any} */ (style));
   assert.deepEqual(alphas("q"), [{ colour: "q", alpha: 1, dashed: false }]);
+  const off = texts.filter(([text]) => text === "1·0 off");
+  assert.deepEqual(off, [["1·0 off", scene.bands[0].columns[1].x0 + 8]], "a head that is off is named in its layer");
   assert.ok(alphas("own").length > 0 && [...alphas("own"), ...alphas("tone")].every(({ alpha }) => alpha <= 0.4));
   strokes.length = 0;
   drawMoving(pen, { ...scene, ghosts: [line] }, /** @type {any} */ (style));

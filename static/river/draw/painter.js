@@ -152,6 +152,12 @@ function headStyle({ facts, trace }, preview) {
     effectOf: effectsIn(trace),
     isOff: (/** @type {Square} */ square) =>
       facts.masks?.heads.some((one) => headKey(one) === headKey(square)) ?? false,
+    headsOff: (/** @type {string} */ stack, /** @type {number} */ layer) => {
+      const isIn = (/** @type {{attention: string, layer: number}} */ one) =>
+        one.layer === layer && trace.attentions.find(({ id }) => id === one.attention)?.stack === stack;
+      const off = facts.masks?.heads.filter(isIn) ?? [];
+      return off.length ? t("changed.brief_heads", { n: off.length, ...off[0] }) : "";
+    },
     isPartOff: (/** @type {Link} */ link) => isLinkOff(link, facts, trace.attentions),
     isHead: (/** @type {Square} */ { attention, layer, head }) =>
       preview?.head.attention === attention && preview.head.layer === layer && preview.head.head === head,

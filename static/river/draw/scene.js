@@ -232,6 +232,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {(attention: string) => boolean} isOfAnswer  of the answering stack
  * @property {(of: Open) => string} headsTitle @property {string} headWords  what a square is
  * @property {(square: Square) => {delta: number, share: number}|null} effectOf  what the answer loses without it; null: not measured
+ * @property {(stack: string, layer: number) => string} headsOff  which heads of a layer are off, in words; "": none
  * @property {(square: Square) => boolean} isOff  whether it is switched off @property {(link: Link) => boolean} isPartOff  the same of what it names
  * @property {string[]} headsSaid  how to read a square, from the longest to the shortest @property {(square: Square) => boolean} isHead  whether it is the open or the previewed one
  * @property {{name: string, text: string, fresh: boolean, final: boolean}[]} lens  after each layer
@@ -272,6 +273,7 @@ export function drawMoving(pen, scene, style) {
   for (const line of style.preview ?? [])
     stroke(pen, style.colours.accent, Math.max(0.8, line.width), () => bend(pen, line), 0.9);
   for (const band of scene.bands) drawTitles(pen, band, scene, style);
+  if (!scene.squares.length) for (const band of scene.bands) drawOff(pen, band, style);
   drawLinks(pen, scene, style);
   if (style.bead) drawBead(pen, style.bead, style);
   drawAnswers(pen, scene, style);
@@ -319,6 +321,22 @@ function drawTitles(pen, band, { only, bands, lit, links }, style) {
   write(pen, style, { size: 12, colour: style.colours.dim });
   if (band !== bands[0] && only === null && pen.measureText(style.passed).width + 12 <= to - from)
     pen.fillText(style.passed, from + 8, y);
+}
+
+/** Under the name of a layer, which of its heads are off: their squares are not in sight. @param {Pen} pen @param {Band} band @param {PictureStyle} style */
+function drawOff(pen, band, style) {
+  if (band.rows[0].height === 0) return;
+  band.columns.forEach(({ x0, x1 }, layer) => {
+    const text = style.headsOff(band.stack, layer);
+    write(pen, style, { size: 12, colour: style.colours.q, bold: true });
+    if (!text || pen.measureText(text).width + 12 > x1 - x0) return;
+    const [x, y] = [x0 + 8, band.titles + 17 * style.type];
+    pen.lineJoin = "round";
+    pen.lineWidth = 4;
+    pen.strokeStyle = style.colours.ground;
+    pen.strokeText(text, x, y);
+    pen.fillText(text, x, y);
+  });
 }
 
 /** Whether the pointer is at the name of a layer, or at that of a place. @param {PictureStyle["over"]} over @param {Open|Link} of */

@@ -36,8 +36,33 @@ export function changeWords(facts, predicts, head = null) {
   return [...words, ...(fall ? stillWords(facts, predicts) : []), ...end];
 }
 
-/** Changes of several kinds, in one breath; null: there is one, which has a sentence. @param {Facts} facts @param {MaskChanges} masks */
-function severalWords(facts, { causal, layers, pads, hidden, heads, parts, allowed, others }) {
+/** No mask is changed. @type {MaskChanges} */
+const NOTHING = {
+  ...{ causal: null, layers: [], target: false, pads: null, hidden: 0, heads: [], parts: [], allowed: 0, others: 0 },
+};
+
+/**
+ * Of an open head that no edit touches: its chosen weight, and what the edits elsewhere did to the answer; null: one is here or in all
+ * heads, or the numbers are not here yet.
+ * @param {Facts} facts @param {HeadSaid} head @returns {Words|null}
+ */
+export function elsewhereWords(facts, head) {
+  const { knockouts, fall, isEnd } = facts;
+  const masks = facts.masks ?? NOTHING;
+  if (!fall || isEnd || isRead(masks)) return null;
+  const isHere = (/** @type {{attention: string, layer: number, head?: number}} */ one) =>
+    one.attention === head.edge.attention &&
+    one.layer === head.layer &&
+    (one.head === undefined || one.head === head.head);
+  if ([...masks.heads, ...knockouts].some(isHere)) return null;
+  const here = hereWords(facts, masks, head, true);
+  const edits = here && severalWords(facts, masks, 1);
+  const name = t("say.in_head", { layer: head.layer, head: head.head });
+  return edits ? [name, ...here, edits, ...answerWords(facts), ...backWords(masks)] : null;
+}
+
+/** Changes of several kinds, in one breath; null: there are fewer. @param {Facts} facts @param {MaskChanges} masks @param {number} [least] */
+function severalWords(facts, { causal, layers, pads, hidden, heads, parts, allowed, others }, least = 2) {
   const kinds = [
     causal !== null && t(causal ? "changed.brief_on" : "changed.brief_off"),
     layers.length > 0 && t("changed.off_layers", { n: layers.length, layers: layers.join(", ") }),
@@ -49,7 +74,7 @@ function severalWords(facts, { causal, layers, pads, hidden, heads, parts, allow
     allowed > 0 && t("changed.brief_allowed", { n: allowed }),
     others > 0 && t("changed.brief_others", { n: others }),
   ].filter((one) => one !== false);
-  if (kinds.length < 2) return null;
+  if (kinds.length < least) return null;
   const edits = kinds.join(t("compare.comma"));
   return t("changed.several", { edits: edits[0].toUpperCase() + edits.slice(1) });
 }
@@ -148,8 +173,13 @@ function backWords({ causal, layers, heads, pads }) {
 
 // What it did in the open head.
 
-/** The chosen weight before and now, and where most of its row goes; null: it is not here yet. @param {Facts} facts @param {MaskChanges} masks @param {HeadSaid} head @returns {Words|null} */
-function hereWords(facts, { causal, layers, pads }, { layer, edge, weight, masked, was, most, later }) {
+/** The chosen weight before and now, and where most of its row goes; null: it is not here yet. @param {Facts} facts @param {MaskChanges} masks @param {HeadSaid} head @param {boolean} [briefly]  more follows @returns {Words|null} */
+function hereWords(
+  facts,
+  { causal, layers, pads },
+  { layer, edge, weight, masked, was, most, later },
+  briefly = false,
+) {
   if (weight === null || masked) return null;
   const some = layers.length ? t("say.causal_now_off_layers", { n: layers.length, layers: layers.join(", ") }) : "";
   const mask = causal === null ? some : t(causal ? "say.causal_now_on" : "say.causal_now_off");
@@ -168,7 +198,7 @@ function hereWords(facts, { causal, layers, pads }, { layer, edge, weight, maske
       : was && was.weight > weight
         ? "falls"
         : "rises";
-  const brief = causal !== null || layers.length > 0 || pads !== null; // a button follows
+  const brief = briefly || causal !== null || layers.length > 0 || pads !== null; // a button follows
   const other = !brief && most && most.key !== edge.key && most.weight > weight;
   return [
     mask,

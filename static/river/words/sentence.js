@@ -9,7 +9,7 @@ import { briefPercent, number } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { effectOf } from "../facts.js";
 import { edgesToSource } from "../knockout_effects.js";
-import { changeWords } from "./changes.js";
+import { changeWords, elsewhereWords } from "./changes.js";
 import {
   answerMark,
   answerName,
@@ -53,6 +53,8 @@ export function sentenceOf(facts, predicts, head, written = null, spot = null) {
   const { step = null, newest = false } = written ?? {};
   const wrote = written && step && !facts.isEnd && facts.answers.length > 0;
   if (wrote && newest) return [...writtenWords(facts, { ...written, step }), ...besideWritten(facts, head, spot)];
+  const elsewhere = head && elsewhereWords(facts, head);
+  if (elsewhere) return elsewhere;
   if (facts.masks) {
     const known = facts.fall || facts.isEnd || !facts.answers.length; // a saved run has nothing before
     const said = known ? [] : saysWords(facts, predicts);
@@ -115,7 +117,7 @@ const isMoved = (before, after) =>
 /** How it is said: of a translation, where a word that is written came from. @param {Facts} facts @param {Edge} edge @param {HeadSaid["most"]} most */
 function attendsKey({ written, names: [own] }, { query, key }, most) {
   if (!written) return "head";
-  return query + 1 < own.length ? (most?.key === key ? "head_wrote_most" : "head_wrote") : "head_writes";
+  return query + 1 < own.length ? (most?.key === key ? "head_wrote_most" : "head") : "head_writes";
 }
 
 /** Where the first answer is less likely than this, many others are about as likely. */

@@ -139,6 +139,9 @@ const PAGES = {
   vocabulary: { has: hasVocabulary, draw: ({ pages }, trace, state) => drawVocabulary(pages.vocabulary, trace, state) },
 };
 
+/** What keeps to the answer before the edits. */
+const PINNED = ["heads", "direct", "patch"];
+
 /** @type {Draw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
@@ -152,7 +155,10 @@ export function draw(root, trace, state, actions) {
   // The sheet lies over the heads: it closes for what is shown under them.
   parts.bars.onclick = () =>
     actions.set({ ...rankState.patch({ bars: bars ? "off" : "on" }), ...(bars ? {} : { drawer: null }) });
-  parts.about.hidden = parts.pages.heads.edited.hidden = shows !== "heads";
+  const { edited } = parts.pages.heads;
+  drawEdited(edited, trace, state, actions);
+  if (!PINNED.includes(shows)) edited.hidden = true;
+  parts.about.hidden = shows !== "heads" || !edited.hidden; // they share a line
   parts.shows.show(shows, (name) => actions.set(rankState.patch({ shows: name })), has);
   inSight(parts.shows.box, parts.shows.buttons[shows]);
   for (const name of RANK_SHOWN) parts.pages[name].element.hidden = name !== shows;
@@ -246,8 +252,6 @@ function drawFound(parts, trace, state, actions, measured) {
   if (subject !== heads.subject) heads.off.clear(); // of another answer the list begins anew
   heads.subject = subject;
   drawNeeds(heads, { by, start, found, done, error, pad: measured === null }, trace, actions);
-  drawEdited(heads.edited, trace, state);
-  parts.about.hidden = !heads.edited.hidden; // they share a line
   heads.legend.hidden = heads.maps.hidden = !found.length;
   if (!found.length || !start) return;
   const unit = measureUnit(by, start);

@@ -1,16 +1,16 @@
 /** What each head and each FFN does for an answer: measured, and in words; how a head is opened and switched off. */
 
 import { retrying } from "../../data/ask.js";
-import { editing, withChanges } from "../../model/compare/runs.js";
+import { editing, isTrained, withChanges } from "../../model/compare/runs.js";
 import { attentionOf, attentionsOf, showsMeans } from "../../model/description.js";
-import { groupsOf, headKey, headsOff, headToggled } from "../../model/edits.js";
+import { headKey, headsOff, headToggled } from "../../model/edits.js";
 import { labelName, tokenLabel } from "../../model/labels.js";
-import { h, replace, signedTrack } from "../../ui/dom.js";
+import { rowOf } from "../../model/selection.js";
+import { h, keepingFocus, replace, signedTrack } from "../../ui/dom.js";
 import { briefPercent, number, percent, signed } from "../../ui/format.js";
 import { attentionWords, headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { className, predictionPlace } from "../../ui/token_text.js";
-import { groupWords } from "../edits.js";
 import { placeOf } from "../places.js";
 
 /**
@@ -177,12 +177,27 @@ export function measureUnit(by, { p }) {
 /** "97.6 → 92.9 %". @param {Ablation} one @param {Pick<AblationStart, "p">} start */
 const changeText = (one, start) => `${percent(start.p).replace(/\s*%$/, "")} → ${percent(one.p)}`;
 
-/** What is measured with the reader's edits says so. @param {HTMLElement} root @param {ModelTrace} trace @param {State} state */
-export function drawEdited(root, trace, state) {
-  const edits = groupsOf(state, trace.model).filter(({ on }) => on);
-  root.hidden = !edits.length;
-  const words = edits.flatMap((group, i) => [i ? ", " : "", ...groupWords(group, trace, trace.model)]);
-  replace(root, ...phrase("rank.with_edits", { edits: h("b", null, words) }));
+/**
+ * What is measured with the reader's edits says so, and for which answer: the one before the edits, or by choice what comes first now.
+ * @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions
+ */
+export function drawEdited(root, trace, state, actions) {
+  const row = trace.written && rowOf(state, trace);
+  const firstIn = (/** @type {Pick<ModelTrace, "predictions">|null} */ one) =>
+    (row !== null && one?.predictions?.[row]?.candidates[0]) || null;
+  const [was, now] = [firstIn(trace.asTrained ?? trace.withoutKnockouts), firstIn(trace)];
+  root.hidden = isTrained(state) || was === null;
+  if (root.hidden || !was) return;
+  const others = (trace.predictions[row ?? 0]?.candidates ?? []).filter(({ id }) => id === state.answer);
+  const all = [was, ...[now, ...others].filter((one) => one !== null)];
+  const offered = new Map(all.map((one) => [one.id, labelName(tokenLabel(one))]));
+  const change = () => actions.set({ answer: Number(choice.value) === was.id ? null : Number(choice.value) });
+  const attrs = { "aria-label": t("rank.measured_for"), dataset: { testid: "rank-answer", focus: "rank-answer" } };
+  const options = [...offered].map(([id, name]) => h("option", { value: id }, name));
+  const choice = /** @type {HTMLSelectElement} */ (h("select", { ...attrs, on: { change } }, options));
+  choice.value = String(state.answer ?? was.id);
+  const answer = offered.size > 1 ? choice : h("b", null, offered.get(was.id) ?? "");
+  keepingFocus(root, () => replace(root, ...phrase("rank.with_edits", { answer })));
 }
 
 /** What the numbers of a saved ranking are. @param {By} by @param {AblationStart} start @param {ModelTrace} trace @param {boolean} ffns  it has a column of FFNs */

@@ -4,7 +4,7 @@ import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { measuredRequest, rankState } from "../../data/explain.js";
 import { requestOf } from "../../data/request.js";
-import { otherSentence } from "../../model/by_hand.js";
+import { otherRepeat, otherSentence } from "../../model/by_hand.js";
 import { stacksOf } from "../../model/description.js";
 import { labelName, namesIn, tokenLabel } from "../../model/labels.js";
 import { h, replace, setText } from "../../ui/dom.js";
@@ -46,7 +46,9 @@ export function buildPatch() {
       dataset: { testid: "patch-text" },
     })
   );
-  const offer = h("button", { class: "btn", type: "button", dataset: { testid: "patch-offer" } });
+  const offers = ["offer", "repeat"].map((name) =>
+    h("button", { class: "btn", type: "button", dataset: { testid: `patch-${name}` } }),
+  );
   const stop = h("button", { class: "btn", type: "button", dataset: { testid: "patch-stop" } });
   const [said, about] = [h("h2", { dataset: { testid: "patch-said" } }), h("p", { class: "rank-about dim" })];
   const [legend, maps] = [h("p", { class: "rank-legend dim" }), h("div", { class: "rank-maps" })];
@@ -54,13 +56,13 @@ export function buildPatch() {
     "p",
     { class: "rank-do" },
     h("label", { class: "patch-label" }, t("patch.source"), input),
-    offer,
+    offers,
     stop,
   );
   const [paths, byHand] = [buildPaths(), buildByHand()];
   const element = h("section", null, tools, paths.element, byHand.element, said, legend, maps, about, paths.shown);
   const blocks = /** @type {Map<string, Block>} */ (new Map());
-  return { element, input, offer, stop, paths, byHand, said, about, legend, maps, blocks, stopped: "" };
+  return { element, input, offers, stop, paths, byHand, said, about, legend, maps, blocks, stopped: "" };
 }
 
 /** @typedef {ReturnType<typeof buildPatch>} Parts */
@@ -79,17 +81,19 @@ export function patchRequest(trace, state) {
 /** @param {Parts} parts @param {PatchesMeasured|null} measured @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function drawPatch(parts, measured, trace, state, actions) {
   const { source } = rankState.of(state);
-  const { input, offer, paths, said, about } = parts;
+  const { input, offers, paths, said, about } = parts;
   const asked = pathsOf(trace, state);
   drawChoice(paths, trace, state, actions);
   drawByHand(parts.byHand, trace, state, actions);
   if (document.activeElement !== input) input.value = source;
   input.onchange = () => actions.set(rankState.patch({ source: input.value }));
-  const other = otherSentence(trace, state);
-  offer.hidden = other === null || other.text === source;
-  if (other)
-    replace(offer, phrase("patch.offer", { here: h("b", null, other.here), there: h("b", null, other.there) }));
-  offer.onclick = () => other && actions.set(rankState.patch({ source: other.text }));
+  [otherSentence, otherRepeat].forEach((find, i) => {
+    const other = find(trace, state);
+    offers[i].hidden = other === null || other.text === source;
+    if (other)
+      replace(offers[i], phrase("patch.offer", { here: h("b", null, other.here), there: h("b", null, other.there) }));
+    offers[i].onclick = () => other && actions.set(rankState.patch({ source: other.text }));
+  });
   const { start = null, found = [], done = true, error = null } = measured ?? {};
   parts.stop.hidden = measured === null || (done && !parts.stopped);
   setText(parts.stop, t(parts.stopped ? "patch.again" : "patch.stop"));
@@ -103,7 +107,7 @@ export function drawPatch(parts, measured, trace, state, actions) {
         "span",
         null,
         sentence(start),
-        preferSame(start) ? [" ", h("small", null, t("patch.same", { answer: favoured(start) }))] : [],
+        preferSame(start) || inLogits(start) ? [" ", h("small", null, degreesWords(start))] : [],
       ),
     );
   about.hidden = asked !== null;
@@ -116,6 +120,7 @@ export function drawPatch(parts, measured, trace, state, actions) {
     done,
     scale: scaleWords(start, trace),
     base: start.difference,
+    logits: inLogits(start),
   };
   if (asked) drawPaths(paths, shown, trace, state, actions);
   else if (found.length) drawMaps(parts, start, /** @type {Patched[]} */ (found), trace, state, actions);
@@ -137,6 +142,18 @@ function sentence(start) {
 /** Whether both sentences favour the same answer: 0 and 1 are then two degrees of it. @param {Pick<PatchStart, "difference"|"source_difference">} start */
 export const preferSame = ({ difference, source_difference }) => difference * source_difference > 0;
 
+/** Nearer to each other than this, in logits, two sentences make a part of the way of every rounding. */
+const NEAR = 1;
+
+/** Whether effects are shown in logits, not as parts of the way. @param {Pick<PatchStart, "difference"|"source_difference">} start */
+export const inLogits = ({ difference, source_difference }) => Math.abs(source_difference - difference) < NEAR;
+
+/** Why 0 and 1 say little, or are not shown. @param {PatchStart} start */
+function degreesWords(start) {
+  if (!inLogits(start)) return t("patch.same", { answer: favoured(start) });
+  return t("patch.near", { gap: number(Math.abs(start.source_difference - start.difference), 2) });
+}
+
 /** The answer that both sentences favour. @param {PatchStart} start */
 export function favoured(start) {
   const { answer, against } = endsOf(start);
@@ -156,7 +173,10 @@ const logitsMoved = ({ difference, source_difference }, moved) => signed(moved *
 
 /** What 0 and 1 are in a saved figure. @param {PatchStart} start @param {ModelTrace} trace */
 export const scaleWords = (start, trace) =>
-  t("patch.figure_scale", { ...endsOf(start), place: answerPlace(trace, start.row) });
+  t(inLogits(start) ? "patch.figure_logits" : "patch.figure_scale", {
+    ...endsOf(start),
+    place: answerPlace(trace, start.row),
+  });
 
 /** The maps of a model: of the stream, and of what each attention and FFN adds. @param {Model} model */
 export const patchKinds = (model) =>
@@ -176,12 +196,14 @@ export const patchKinds = (model) =>
 /** @param {Parts} parts @param {PatchStart} start @param {Patched[]} found @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 function drawMaps(parts, start, found, trace, state, actions) {
   const kinds = patchKinds(trace.model);
+  const way = inLogits(start) ? start.source_difference - start.difference : 1; // of what is shown
   const scale = signedScale(
-    Float32Array.from(found, ({ moved }) => moved),
+    Float32Array.from(found, ({ moved }) => moved * way),
     "signed",
     1,
   );
-  replace(parts.legend, scaleLegend(scale, { number: (value) => number(value, 2) }), " ", t("patch.legend"));
+  const legend = t(inLogits(start) ? "patch.legend_logits" : "patch.legend");
+  replace(parts.legend, scaleLegend(scale, { number: (value) => number(value, 2) }), " ", legend);
   const names = kinds.map(({ stack, what, attention }) => [stack, what, attention].filter(Boolean).join(" "));
   const blocks = blocksOf(parts.blocks, names, buildBlock, (all) => replace(parts.maps, ...all));
   kinds.forEach((kind, i) => {
@@ -199,9 +221,10 @@ function drawMaps(parts, start, found, trace, state, actions) {
     drawMap(blocks[i], {
       id: names[i].replaceAll(" ", "-"),
       title,
-      logits: (moved) => logitsMoved(start, moved),
+      logits: (value) => logitsMoved(start, value / way),
+      moved: (value) => signed(value / way, 3),
       about: t("patch.figure", { source: rankState.of(state).source, scale: scaleWords(start, trace) }),
-      values,
+      values: values.map((value) => value * way),
       missing,
       scale,
       labels,
@@ -231,10 +254,10 @@ export function mapOfPatches(found, { stack, what, attention, n_layer }, n) {
 
 /**
  * @param {Block} block
- * @param {{id: string, title: string, about: string, logits: (moved: number) => string, values: Float32Array, missing: Uint8Array|null, scale: import("../../chart/matrix/scale.js").Scale,
+ * @param {{id: string, title: string, about: string, logits: (value: number) => string, moved: (value: number) => string, values: Float32Array, missing: Uint8Array|null, scale: import("../../chart/matrix/scale.js").Scale,
  *   labels: string[], n_layer: number, again: () => void}} map
  */
-function drawMap(block, { id, title, about, logits, values, missing, scale, labels, n_layer, again }) {
+function drawMap(block, { id, title, about, logits, moved, values, missing, scale, labels, n_layer, again }) {
   const cols = labels.length;
   const strongest = values.reduce((best, value, i) => (Math.abs(value) > Math.abs(values[best]) ? i : best), 0);
   const { row, col } = block.cursor ?? { row: Math.floor(strongest / cols), col: strongest % cols };
@@ -244,7 +267,7 @@ function drawMap(block, { id, title, about, logits, values, missing, scale, labe
       : t("patch.cell", {
           layer: r,
           token: labels[c],
-          moved: signed(values[r * cols + c], 3),
+          moved: moved(values[r * cols + c]),
           logits: logits(values[r * cols + c]),
         });
   drawMatrix(block.place, {

@@ -106,7 +106,10 @@ export const strongestPaths = (found) =>
     .sort((a, b) => Math.abs(b.moved) - Math.abs(a.moved))
     .slice(0, MANY);
 
-/** @typedef {{found: PathEffect[], done: boolean, scale: string, base: number}} Paths  `scale`: what 0 and 1 are, for a saved figure; `base`: the logit difference here */
+/** @typedef {{found: PathEffect[], done: boolean, scale: string, base: number, logits: boolean}} Paths  `scale`: what 0 and 1 are, for a saved figure; `base`: the logit difference here; `logits`: effects are shown in them, not as parts of the way */
+
+/** What is shown of a path. @param {Pick<Paths, "base"|"logits">} paths @param {PathEffect} one */
+export const shownOf = ({ base, logits }, { moved, difference }) => (logits ? difference - base : moved);
 
 /** @param {Parts} parts @param {Paths} paths @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function drawPaths(parts, paths, trace, state, actions) {
@@ -116,7 +119,10 @@ export function drawPaths(parts, paths, trace, state, actions) {
   const said = !found.length ? "nothing" : most.length ? some : "none";
   setText(parts.said, done ? t(`paths.${said}`, { receiver }) : t("rank.begins"));
   setText(parts.about, t(pathsOf(trace, state)?.to ? "paths.about_head" : "paths.about", { receiver }));
-  keepingFocus(parts.list, () => replace(parts.list, ...most.map((one) => rowOf(one, most, trace, actions))));
+  const values = most.map((one) => shownOf(paths, one));
+  keepingFocus(parts.list, () =>
+    replace(parts.list, ...most.map((one, i) => rowOf(one, values[i], values, trace, actions))),
+  );
   parts.legend.hidden = !found.length;
   update(parts.save, { hidden: !most.length || !done });
   parts.read = () => rankingOf(most, paths, trace, state);
@@ -133,20 +139,19 @@ function figureAbout({ scale }, trace, state) {
 function rankingOf(most, paths, trace, state) {
   const title = `${t("paths.patching")} · ${t("paths.title", { receiver: receiverName(trace, state) })}`;
   const rows = most.map((one) => ({
-    ...{ name: writerName(trace, one), value: one.moved, text: signed(one.moved, 3) },
+    ...{ name: writerName(trace, one), value: shownOf(paths, one), text: signed(shownOf(paths, one), 3) },
   }));
-  const columns = { of: t("rank.figure_part"), what: t("paths.figure_moved") };
+  const columns = { of: t("rank.figure_part"), what: t(paths.logits ? "paths.figure_logits" : "paths.figure_moved") };
   return rankingPicture({ id: "paths-ranking", title, about: figureAbout(paths, trace, state), ...columns, rows });
 }
 
 /** @param {Pick<ModelTrace, "model">} trace @param {PathEffect} one */
 const writerName = ({ model }, one) => (one.kind === "head" ? headName(model, one) : ffnName(model, one));
 
-/** A writer, and what can be asked next: what its own q, k and v get. @param {PathEffect} one @param {PathEffect[]} most @param {ModelTrace} trace @param {Actions} actions */
-function rowOf(one, most, { model }, actions) {
+/** A writer, and what can be asked next: what its own q, k and v get. @param {PathEffect} one @param {number} value  of it @param {number[]} values  of all that are named @param {ModelTrace} trace @param {Actions} actions */
+function rowOf(one, value, values, { model }, actions) {
   const name = writerName({ model }, one);
   const where = one.kind === "head" ? one.head : "ffn";
-  const moved = most.map((one) => one.moved);
   const open = h(
     "button",
     {
@@ -155,8 +160,8 @@ function rowOf(one, most, { model }, actions) {
       on: { click: () => actions.set(opened(one, actions.get())) },
     },
     h("span", null, name),
-    signedTrack(one.moved, moved),
-    h("span", { class: "mono" }, signed(one.moved, 3)),
+    signedTrack(value, values),
+    h("span", { class: "mono" }, signed(value, 3)),
   );
   const attention = one.kind === "head" ? attentionOf(model, one.attention) : null;
   const roles = ROLES.filter((role) => attention && receives(attention, role));
@@ -184,29 +189,30 @@ const opened = (one, state) => (one.kind === "head" ? opening(one, state) : { vi
 function drawMaps(parts, paths, trace, state, actions) {
   const { found, done } = paths;
   const scale = signedScale(
-    Float32Array.from(found, ({ moved }) => moved),
+    Float32Array.from(found, (one) => shownOf(paths, one)),
     "signed",
     0.1,
   );
-  replace(parts.legend, scaleLegend(scale, { number: (value) => number(value, 2) }), " ", t("patch.legend"));
+  const legend = t(paths.logits ? "patch.legend_logits" : "patch.legend");
+  replace(parts.legend, scaleLegend(scale, { number: (value) => number(value, 2) }), " ", legend);
   const maps = effectMaps(trace.model, /** @type {any[]} */ (found)).filter(({ parts }) => parts.some(Boolean));
   const names = maps.map(({ attention }) => attention);
   const all = blocksOf(parts.blocks, names, buildBlock, (elements) => replace(parts.maps, ...elements));
   const again = () => drawMaps(parts, paths, trace, state, actions);
   const about = figureAbout(paths, trace, state);
   maps.forEach((map, i) => {
-    drawMap(all[i], map, { scale, about, base: paths.base, done, again }, trace, state, actions);
+    drawMap(all[i], map, { scale, about, paths, done, again }, trace, state, actions);
   });
 }
 
 /**
- * @param {Block} block @param {EffectMap} map @param {{scale: import("../../chart/matrix/scale.js").Scale, about: string, base: number, done: boolean, again: () => void}} of
+ * @param {Block} block @param {EffectMap} map @param {{scale: import("../../chart/matrix/scale.js").Scale, about: string, paths: Paths, done: boolean, again: () => void}} of
  * @param {ModelTrace} trace @param {State} state @param {Actions} actions
  */
 function drawMap(
   block,
   { attention, ffnOf, shape, parts },
-  { scale, about, base, done, again },
+  { scale, about, paths, done, again },
   trace,
   state,
   actions,
@@ -218,7 +224,7 @@ function drawMap(
     .filter(Boolean)
     .join(" · ");
   setText(block.title, title);
-  const values = Float32Array.from(found, (one) => one?.moved ?? 0);
+  const values = Float32Array.from(found, (one) => (one ? shownOf(paths, one) : 0));
   const most = indexOfMost(values.map(Math.abs));
   const chosen = block.cursor ?? { row: Math.floor(most / cols), col: most % cols };
   const partName = (/** @type {number} */ row, /** @type {number} */ col) =>
@@ -228,7 +234,7 @@ function drawMap(
   const words = (/** @type {number} */ row, /** @type {number} */ col) => {
     const [part, one] = [partName(row, col), found[row * cols + col]];
     if (!one) return `${part}: ${t(done ? "paths.no_path" : "rank.unmeasured")}`;
-    const moves = { moved: signed(one.moved, 3), logits: signed(one.difference - base, 2) };
+    const moves = { moved: signed(one.moved, 3), logits: signed(one.difference - paths.base, 2) };
     return t("paths.cell", { part, receiver: receiverName(trace, state), ...moves });
   };
   const missing = Uint8Array.from(found, (one) => Number(!one));
@@ -250,7 +256,7 @@ function drawMap(
     rows: { labels: Array.from({ length: shape[0] }, (_, row) => String(row)), title: t("rank.layers"), role: "" },
     cols: { labels: ffnOf ? [...heads, t("rank.ffn_column")] : heads, title: t("rank.heads"), role: "" },
     edges: ffnOf ? { col: heads.length } : undefined,
-    cellText: (value, { w }) => (w < ONE || value === 0 ? "" : number(value, 2)),
+    cellText: (value, { w }) => (w < ONE || Math.abs(value) < LEAST ? "" : number(value, 2)),
     hover: (row, col) => [words(row, col)],
     describe: (row, col) => [words(row, col)],
     chosen: { ...chosen, span: "cell", role: "k" },
