@@ -53,6 +53,7 @@ import { currentStyle } from "./style.js";
  * @property {(what: Line|Bead) => string[]} tell  a line, or an FFN, in words
  * @property {((at: Open, part: "attention"|"ffn") => void)|null} switchPart  an attention or an FFN off, or on again; null: it cannot be
  * @property {(at: Open, part: "attention"|"ffn") => boolean} isPartOff @property {(head: Head) => void} switchHead  off, or on again
+ * @property {(head: Head) => string[]} tellOff  what the answer loses without it
  * @property {(head: Head) => boolean} switchesHead  whether it can be @property {(head: Head) => boolean} isHeadOff
  * @property {(line: Line|null) => void} measure  the effect of knocking it out, unless that is measured already
  * @property {(scene: Scene, place: Place) => string} read  a place in words

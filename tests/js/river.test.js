@@ -575,6 +575,24 @@ test("a head of an open layer has room below it for its name and what it attends
   assert.ok(Math.max(...squares.map(({ y, height, caption }) => y + height + caption)) <= area.height);
 });
 
+test("below the heads of an open layer, as many keys are named as the screen has room for", () => {
+  const heads = [{ stack: "main", attention: "self", count: 4, ratio: 1, order: () => [0, 1, 2, 3] }];
+  const frame = { ...FRAME, heads, headRoom: 140, open: { stack: "main", layer: 1 } };
+  const scene = (/** @type {number} */ fold) =>
+    riverLayout(rollout(rivers(SMALL), "main", 1), 1, { ...frame, fold }).squares;
+  const ends = (/** @type {ReturnType<typeof scene>} */ squares) =>
+    Math.max(...squares.map(({ y, height, caption }) => y + height + caption));
+  const named = [200, 400, 600, 1200].map((fold) => {
+    const squares = scene(fold);
+    const [lines, ...others] = new Set(squares.map((one) => one.lines));
+    assert.deepEqual(others, [], "each head names as many");
+    assert.ok(lines === 1 || ends(squares) <= fold - 8);
+    assert.ok(lines === 5 || ends(squares) > fold - 8 - 16, "there is no room for another");
+    return lines;
+  });
+  assert.deepEqual([named[0], named.at(-1)], [1, 5]);
+});
+
 test("heads of two stacks are flatter where all would be too narrow", () => {
   const low = { ...AREA, height: 200 };
   const [flat] = squaresOf(low, { ...HEADS, ratio: 1.2, flat: true }).squares;

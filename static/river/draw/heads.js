@@ -105,21 +105,22 @@ function drawNumber(pen, square, style) {
 /** In less width there is a head's name only. */
 const NARROW = 72;
 
-/** A head's name, and what its row attends to most. @param {Pen} pen @param {Square} square @param {PictureStyle} style */
+/** A head's name, and what its row attends to most: one key, or as many as there is room for. @param {Pen} pen @param {Square} square @param {PictureStyle} style */
 function drawCaption(pen, square, style) {
   const { layer, head, x, y, room, height } = square;
   const { colours, type } = style;
   write(pen, style, { size: 12, colour: style.isHead(square) ? colours.accent : colours.ink, bold: true });
   pen.fillText(`${layer}·${head}`, x, y + height + 18 * type);
-  const most = room < NARROW * type ? null : style.mostOf(square);
-  if (!most) return;
-  const share = ` ${most.share}`;
-  write(pen, style, { size: 12, colour: colours.bar });
-  const key = fittingText(pen, most.key, room - pen.measureText(share).width);
-  const [end, line] = [x + pen.measureText(key).width, y + height + 32 * type];
-  pen.fillText(key, x, line);
-  write(pen, style, { size: 12, colour: colours.dim });
-  pen.fillText(share, end, line);
+  if (room < NARROW * type) return;
+  style.mostOf(square, square.lines ?? 1).forEach((most, i) => {
+    const share = ` ${most.share}`;
+    write(pen, style, { size: 12, colour: colours.bar });
+    const key = fittingText(pen, most.key, room - pen.measureText(share).width);
+    const [end, line] = [x + pen.measureText(key).width, y + height + (32 + 16 * i) * type];
+    pen.fillText(key, x, line);
+    write(pen, style, { size: 12, colour: colours.dim });
+    pen.fillText(share, end, line);
+  });
 }
 
 /** The texts that say what the squares are: in the column of labels and in a sentence; above the squares if they have the whole width. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */

@@ -81,7 +81,7 @@ export function createPainter(canvas) {
     return {
       ...style,
       ...headStyle(shown, preview),
-      mostOf: (square) => captionOf(shown, scene, square),
+      mostOf: (square, n) => captionOf(shown, scene, square, n),
       place: shown.place,
       names: facts.names,
       source: shown.source,
@@ -186,10 +186,10 @@ const isLinkOff = ({ to, stack, layer }, { masks }, attentions) =>
       attentions.find(({ id }) => id === off.attention)?.stack === stack,
   );
 
-/** What a head's row attends to most, in words. @param {Shown} shown @param {Board["scene"]} scene @param {Square} square */
-function captionOf({ trace, facts }, scene, square) {
+/** What a head's row attends to most, in words. @param {Shown} shown @param {Board["scene"]} scene @param {Square} square @param {number} n  how many keys */
+function captionOf({ trace, facts }, scene, square, n) {
   const most = scene && mostOf(trace, facts, scene, square);
-  return most && { key: nameText(most.key), share: shareBetween(most.weight) };
+  return (most?.ranked(n) ?? []).map(({ key, weight }) => ({ key: nameText(key), share: shareBetween(weight) }));
 }
 
 /** @param {Shown} shown */

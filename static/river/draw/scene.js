@@ -228,7 +228,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {(line: Line) => string} tone  the colour of a line @property {string[]} signed  the ramp of changes @property {string} lost  the colour of a width that was lost
  * @property {(square: Square) => HTMLCanvasElement|null} picture  a head's weights
  * @property {(square: Square) => {row: number, of: number}|null} rowOf  the row of a head that is the chosen token's
- * @property {(square: Square) => {key: string, share: string}|null} mostOf  what its row attends to most, and its weight
+ * @property {(square: Square, n: number) => {key: string, share: string}[]} mostOf  what its row attends to most, and its weight: n keys
  * @property {(attention: string) => boolean} isOfAnswer  of the answering stack
  * @property {(of: Open) => string} headsTitle @property {string} headWords  what a square is
  * @property {(square: Square) => {delta: number, share: number}|null} effectOf  what the answer loses without it; null: not measured

@@ -151,6 +151,7 @@ export function actionsOf(newest, facts, { measuring }) {
             actions.set(
               editing(actions.get(), trace.model, (now) => partToggled(now, partIn(now, at, part), attentions)),
             ),
+    tellOff: (head) => headEffect(trace, facts, head),
     switchesHead: ({ attention: id }) => {
       const attention = attentions.find((one) => one.id === id);
       const edits = !facts.isSaved && actions.get().lesson === null;

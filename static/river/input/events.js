@@ -258,13 +258,14 @@ function showScissors(scissors, { scene, actions }, label) {
   update(scissors, { style: { left: `${band.columns[0].x0 - 12}px`, top: `${row.y - 12}px` } });
 }
 
-/** The eye's size, how far from a square's middle it stays, where a click opens the head, and how far from it the pointer is on its way. */
-const [EYE, OFF_MIDDLE, ON_ITS_WAY] = [24, 5, 30];
+/** The eye's size before a word and in a square, how far from a square's middle it stays, where a click opens the head, and how far from a word's the pointer is on its way. */
+const [EYE, EYE_IN_SQUARE, OFF_MIDDLE, ON_ITS_WAY] = [24, 18, 3, 30];
 
 /** Shows the eye before the word of an attention or an FFN, or in that corner of a head which the words leave free, and what it does. @param {HTMLElement} eye @param {Board} board @param {Link|Square|null} at */
 function showEye(eye, { scene, actions, pointer }, at) {
   if (!at) {
     if (eye.hidden) return;
+    if (eye.dataset.part === "head") return update(eye, { hidden: true });
     const [x, y] = [eye.offsetLeft + EYE / 2 - pointer.x, eye.offsetTop + EYE / 2 - pointer.y];
     return update(eye, { hidden: Math.hypot(x, y) > ON_ITS_WAY });
   }
@@ -278,11 +279,15 @@ function showEye(eye, { scene, actions, pointer }, at) {
   const of = head ? head.attention : at.stack;
   Object.assign(eye.dataset, { of, layer, part, head: head?.head ?? "" });
   const off = head ? actions.isHeadOff(head) : actions.isPartOff({ stack: of, layer }, inLayer);
+  const effect = head && !off ? actions.tellOff(head) : [];
   const [left, top] = head
-    ? [x + Math.max(width - EYE - 1, width / 2 + OFF_MIDDLE), y + (y > scene.height - LOW ? head.height - EYE - 1 : 1)]
-    : [x - width - 24, y - 17];
+    ? [
+        x + Math.max(width - EYE_IN_SQUARE - 1, width / 2 + OFF_MIDDLE),
+        y + (y > scene.height - LOW ? head.height - EYE_IN_SQUARE - 1 : 1),
+      ]
+    : [x - width - EYE, y - 17];
   update(eye, {
-    title: t(`eye.${part}_${off ? "on" : "off"}`, { layer, head: head?.head ?? 0 }),
+    title: [t(`eye.${part}_${off ? "on" : "off"}`, { layer, head: head?.head ?? 0 }), ...effect].join("\n"),
     style: { left: `${left}px`, top: `${top}px` },
   });
   eye.classList.toggle("off", off);

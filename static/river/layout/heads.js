@@ -79,18 +79,32 @@ export function mostOf(trace, facts, { bands }, head, row = queryOf(trace, facts
   const to = bands.findIndex(({ stack }) => stack === attention?.stack);
   if (!weights || from < 0 || to < 0) return null;
   const known = trace.exact(head.layer, head.head, row, head.attention);
-  const key = indexOfMost(known ?? weights);
-  const weight = known ? { low: known[key], high: known[key] } : aroundByte(Math.round(weights[key] * 255));
-  return { from, to, weights, key: facts.names[from][key], weight };
+  const at = (/** @type {number} */ key) => ({
+    key: facts.names[from][key],
+    weight: known ? { low: known[key], high: known[key] } : aroundByte(Math.round(weights[key] * 255)),
+  });
+  /** The keys with the largest weights, and these. @param {number} n */
+  const ranked = (n) => {
+    const all = Array.from(known ?? weights);
+    const order = [...all.keys()].sort((a, b) => all[b] - all[a] || a - b);
+    return order
+      .slice(0, n)
+      .filter((key, i) => i === 0 || all[key] >= LEAST_NAMED)
+      .map(at);
+  };
+  return { from, to, weights, ...at(indexOfMost(known ?? weights)), ranked };
 }
+
+/** After the first key, a weight that is less is not named. */
+const LEAST_NAMED = 0.05;
 
 /** The weights that a byte of a picture, round(255 · w), may stand for. @param {number} byte */
 const aroundByte = (byte) => ({ low: Math.max(0, byte - 0.5) / 255, high: Math.min(255, byte + 0.5) / 255 });
 
 /**
  * @typedef {{attention: string, layer: number, head: number}} Head
- * @typedef {Head & {stack: string, x: number, y: number, width: number, height: number, caption: number, room: number, side: number, over: number, numbered: boolean}} Square
- *   `caption`, `room`: the height and width of what stands below it; `side`: the width of what stands to its right, where its bar is; `numbered`: and its number, unless that stands over it, as high as `over`
+ * @typedef {Head & {stack: string, x: number, y: number, width: number, height: number, caption: number, room: number, side: number, over: number, numbered: boolean, lines?: number}} Square
+ *   `lines`: how many keys are named below it; `caption`, `room`: the height and width of what stands there; `side`: the width of what stands to its right, where its bar is; `numbered`: and its number, unless that stands over it, as high as `over`
  * @typedef {{x: number, y: number, n: number, layer: number}} More  how many heads of a layer have no square
  * @typedef {{x: number, y: number, width: number, height: number}} Area
  */
@@ -275,6 +289,18 @@ export function heightOfOpen(width, most, { count, ratio }, type) {
   return Math.min(most, Math.ceil(count / cols) * (height + caption + GAP) + BELOW);
 }
 
+/** From one key to the next below a square, and the most that are named. */
+const [KEY_LINE, MOST_KEYS] = [16, 5];
+
+/** Squares in one row name as many keys as the screen has room for. @param {Square[]} squares @param {Frame} frame @returns {Square[]} */
+function withMoreKeys(squares, { fold = 0, type = 1 }) {
+  if (!squares.length || squares.some(({ y }) => y !== squares[0].y)) return squares;
+  const left = fold - BELOW - Math.max(...squares.map(bottomOf));
+  const lines = Math.min(MOST_KEYS, 1 + Math.max(0, Math.floor(left / (KEY_LINE * type))));
+  const more = (lines - 1) * KEY_LINE * type;
+  return squares.map((one) => ({ ...one, lines, caption: one.caption + more }));
+}
+
 /** The squares of all heads: below the rows of their stack, each layer's in its column, an open layer's at the whole width. @param {Band[]} bands @param {Frame} frame @param {number} top */
 export function allSquaresOf(bands, frame, top) {
   const { heads = [], only = null, open = null, width, type = 1 } = frame;
@@ -294,7 +320,10 @@ export function allSquaresOf(bands, frame, top) {
       const { layer = 0 } = open ?? {};
       const { x0 } = (band === bands[0] ? bands[bands.length - 1] : band).columns[0]; // nothing is to the left of the answering stack's
       const wide = { x0, x1: band.columns[band.columns.length - 1].x1 };
-      if (open) return [squaresOf(areaIn(wide, y, height), { ...head, layer, order: order(layer), caption })];
+      if (open) {
+        const of = squaresOf(areaIn(wide, y, height), { ...head, layer, order: order(layer), caption });
+        return [{ ...of, squares: withMoreKeys(of.squares, frame) }];
+      }
       const digits = String(band.columns.length - 1).length + String(head.count - 1).length;
       const number = Math.round((DIGIT * digits + BETWEEN_DIGITS) * type);
       const line = Math.round(LINE * type);
