@@ -137,22 +137,27 @@ export const firstKey = (...keys) => keys.find(hasString) ?? keys[keys.length - 
  * @returns {(Node|string)[]}
  */
 export function phrase(key, parts) {
-  return patternOf(key, parts.n)
-    .split(/(\{\w+\}|\[\[[^\]]*\]\])/)
+  return nodesOf(patternOf(key, parts.n), parts);
+}
+
+/** @param {string} pattern @param {Object<string, Node|string|number>} parts @returns {(Node|string)[]} */
+function nodesOf(pattern, parts) {
+  return pattern
+    .split(/(\[\[[^\]]*\]\]|\{\w+\})/)
     .filter(Boolean)
     .map((piece) => {
-      if (piece.startsWith("[[")) return roomy(piece.slice(2, -2));
+      if (piece.startsWith("[[")) return roomy(nodesOf(piece.slice(2, -2), parts));
       const name = piece.match(/^\{(\w+)\}$/)?.[1];
       const part = name === undefined ? undefined : parts[name];
       return part === undefined ? piece : part instanceof Node ? part : String(part);
     });
 }
 
-/** @param {string} words */
+/** @param {(Node|string)[]} words */
 function roomy(words) {
   const element = document.createElement("span");
   element.className = "roomy";
-  element.textContent = words;
+  element.append(...words);
   return element;
 }
 

@@ -12,6 +12,7 @@ const test = testWith({
   ...{ tokens: "{n} tokens", "tokens.one": "1 token", keys: "{n} keys" },
   ...{ "note.read_as": "read as {language} ({code})", "note.begins_without": "begins without" },
   ...{ "note.begins_with": "begins with {code} ({language})" },
+  falls: "{cut} and [[the prediction {answer} ]]falls.",
   ...{ read: "this sentence: {n}", "read.picture": "this picture: {n}" },
   ...{
     "error.away": "Retrying in {seconds} s.",
@@ -20,6 +21,12 @@ const test = testWith({
     "error.too_large": "{got_mb} of {limit_mb} MB",
   },
 });
+class FakeNode {
+  className = "";
+  append(/** @type {any[]} */ ...words) {
+    this.words = words;
+  }
+}
 Object.assign(globalThis, { document: { documentElement: { lang: "en" } }, Node: class {} });
 
 test("one is one, as a number and as the page writes it", () => {
@@ -28,6 +35,18 @@ test("one is one, as a number and as the page writes it", () => {
   assert.equal(phrase("tokens", { n: 1 }).join(""), "1 token");
   assert.equal(t("tokens", { n: 11 }), "11 tokens");
   assert.equal(t("keys", { n: 1 }), "1 keys", "where the catalogue has no string of its own");
+});
+
+test("what a phone leaves out is apart, with what is filled in there; a plain text has it", () => {
+  const filled = { cut: "Hide it", answer: "car" };
+  assert.equal(t("falls", filled), "Hide it and the prediction car falls.");
+  const { document, Node } = globalThis; // all files run in one process
+  Object.assign(globalThis, { document: { ...document, createElement: () => new FakeNode() }, Node: FakeNode });
+  const [cut, and, left, rest] = phrase("falls", filled);
+  Object.assign(globalThis, { document, Node });
+  assert.deepEqual([cut, and, rest], ["Hide it", " and ", "falls."]);
+  const { className, words } = /** @type {FakeNode} */ (/** @type {unknown} */ (left));
+  assert.deepEqual([className, words], ["roomy", ["the prediction ", "car", " "]]);
 });
 
 test("of a picture nothing says that it is a sentence", () => {

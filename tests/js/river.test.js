@@ -368,7 +368,7 @@ test("what is cut leaves a ghost as wide as its line was", () => {
   assert.ok(left && kept.y0 - left.y0 >= left.width / 2 + 5, "apart from what the other heads still pass on");
 });
 
-const FALLS = { "river.points": "{points} points", "river.others": "others" };
+const FALLS = { "river.points": "{points} points", "river.points_brief": "{points} pts", "river.others": "others" };
 
 testWith(FALLS)("where the difference is shown, an answer has its change in percentage points, if it is known", () => {
   const answer = (/** @type {number} */ id, /** @type {number} */ p) => ({ id, p, token: null, name: `a${id}` });
@@ -382,6 +382,10 @@ testWith(FALLS)("where the difference is shown, an answer has its change in perc
       ["+29 points", true],
       ["≈\u00a0+7.4 points", true], // not listed before: less than the last one that is
     ],
+  );
+  assert.deepEqual(
+    bars.map(({ points }) => points),
+    ["−36 pts", "+29", "+7.4"], // on a phone the first says the unit
   );
   const few = barsOf({ ...facts, answersBefore: [answer(1, 0.976), answer(9, 2e-4)], difference: true }, 2);
   assert.deepEqual(

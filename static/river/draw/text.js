@@ -99,9 +99,10 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
   pen.arc(node.x, node.y, 6, 0, 2 * Math.PI);
   if (rows[0].height > 0) pen.fill(); // its rows are drawn
   const column = inLine ? columnOf(pen, bars, { x, width }, style) : { from: x, across: width };
-  bars.forEach(({ name, p, text: now, change, before, rest, signed }, i) => {
+  bars.forEach(({ name, p, text: now, change, points, before, rest, signed }, i) => {
     const top = y + i * step;
-    const text = (width > CHANGES * style.type && change) || now;
+    const narrow = width <= CHANGES * style.type;
+    const text = (narrow ? signed && points : change) || now;
     write(pen, style, { size: 13, colour: colours.dim, align: "right" });
     if (grown === 1) pen.fillText(text, x + width, top + 14 * style.type);
     const room = width - pen.measureText(text).width - 6;

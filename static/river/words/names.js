@@ -104,8 +104,8 @@ export const ffnRatio = ({ ratio }) => number(ratio, 2);
 // The answers in the picture: the first ones, each with its name and probability, and all others together.
 
 /**
- * @typedef {{id?: number, name: string, p: number, text: string, change?: string|null, before: number|null, rest?: boolean, signed?: boolean}} Bar
- *   one answer; `before`: without the edits; `change`: from that to `text`; `signed`: the change alone is shown; `rest`: all others together
+ * @typedef {{id?: number, name: string, p: number, text: string, change?: string|null, points?: string, before: number|null, rest?: boolean, signed?: boolean}} Bar
+ *   one answer; `before`: without the edits; `change`: from that to `text`; `points`: the same in a narrow column, where the first says the unit; `signed`: the change alone is shown; `rest`: all others together
  */
 
 /**
@@ -119,7 +119,7 @@ export function barsOf({ answers, answersBefore, fall, difference = false }, mos
   if (lost) first[Math.max(1, most - 1)] = { ...fall.answer, p: /** @type {number} */ (fall.after) };
   const before = new Map(answersBefore.map(({ id, p }) => [id, p]));
   const least = answersBefore.at(-1)?.p ?? null; // what is not listed had less
-  const bars = first.map((answer) => {
+  const bars = first.map((answer, i) => {
     const listed = before.get(answer.id) ?? null;
     const was = listed ?? (difference && least !== null ? least / 2 : null);
     return {
@@ -131,6 +131,7 @@ export function barsOf({ answers, answersBefore, fall, difference = false }, mos
         difference && was !== null
           ? (listed === null ? about(0, least ?? 0, answer.p) : "") + pointsText(was, answer.p)
           : changeText(was, answer.p),
+      points: i ? pointsOf(was ?? answer.p, answer.p) : pointsText(was ?? answer.p, answer.p, "_brief"),
       before: was,
       signed: difference && was !== null,
     };
@@ -142,19 +143,22 @@ export function barsOf({ answers, answersBefore, fall, difference = false }, mos
   const gone = Math.max(0, 1 - bars.reduce((sum, { before }) => sum + (before ?? 0), 0));
   const slack = ((least ?? 0) / 2) * first.filter(({ id }) => !before.has(id)).length;
   const change = about(gone - slack, gone + slack, rest) + pointsText(gone, rest);
-  return [...bars, { ...others, before: gone, change, signed: true }];
+  return [...bars, { ...others, before: gone, change, points: pointsOf(gone, rest), signed: true }];
 }
 
 /** "≈" before a change from what is only known to be between `least` and `most`, if that may round in two ways. @param {number} least @param {number} most @param {number} p */
 const about = (least, most, p) => (pointsText(least, p) === pointsText(most, p) ? "" : "≈\u00a0");
 
-/** A change of a probability, in percentage points: "−36 points". A large one fits the rounded numbers shown beside it. @param {number} was @param {number} now */
-function pointsText(was, now) {
+/** A change of a probability: "−36 points", "−36 pts". @param {number} was @param {number} now @param {""|"_brief"} [form] */
+const pointsText = (was, now, form = "") => t(`river.points${form}`, { points: pointsOf(was, now) });
+
+/** In percentage points: "−36". A large one fits the rounded numbers shown beside it. @param {number} was @param {number} now */
+function pointsOf(was, now) {
   const exact = 100 * (now - was);
   const digits = Math.abs(exact) < 9.95 ? 1 : 0;
   const points = digits ? exact : shownPercent(now) - shownPercent(was);
   const text = signed(points, digits);
-  return t("river.points", { points: Number(points.toFixed(digits)) === 0 ? "0" : text });
+  return Number(points.toFixed(digits)) === 0 ? "0" : text;
 }
 
 /** "98 → 62 %"; null: an edit has not changed it. @param {number|null} was @param {number} p */

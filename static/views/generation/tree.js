@@ -165,7 +165,7 @@ export function createTree(session, player, actions) {
       replace(marks, more);
     });
     const row = items.querySelector(".stand");
-    if (row) bringIntoView(scroll, /** @type {HTMLElement} */ (row), SIZE.mark * picture.zoom);
+    if (row) bringIntoView(scroll, /** @type {HTMLElement} */ (row), Math.max(FADES, SIZE.mark * picture.zoom));
     sayWhatIsHidden();
   }
 
@@ -359,6 +359,9 @@ function pickMark({ session, tree }, { at }, go) {
   return h("button", { ...attrs, dataset: data, on: { click } }, name);
 }
 
+/** What fades at the edge behind which the picture goes on: css/tree.css. */
+const FADES = 76;
+
 /** Scrolls inside the picture only. @param {HTMLElement} scroll @param {HTMLElement} item @param {number} after  room to see what follows */
 function bringIntoView(scroll, item, after) {
   const [left, right, top, bottom] = [
@@ -369,7 +372,7 @@ function bringIntoView(scroll, item, after) {
   ];
   if (right <= scroll.clientWidth) scroll.scrollLeft = 0;
   else if (right > scroll.scrollLeft + scroll.clientWidth) scroll.scrollLeft = right - scroll.clientWidth;
-  if (left < scroll.scrollLeft) scroll.scrollLeft = left - after;
+  if (left - after / 2 < scroll.scrollLeft) scroll.scrollLeft = left - after;
   if (bottom > scroll.scrollTop + scroll.clientHeight) scroll.scrollTop = bottom - scroll.clientHeight;
   if (top < scroll.scrollTop) scroll.scrollTop = top;
 }
