@@ -488,6 +488,10 @@ def test_a_cell_is_found_and_said_at_once_zoomed_or_not(page: "Page", model: che
         )
         row, col = view["row"] + 2, view["col"] + 1
         assert said.endswith(f"weight {written(pattern[row, col])}"), (row, col)
+        sheet, words = (matrix(page, "weights").locator(one).bounding_box() for one in (".sheet", ".hovertext"))
+        assert sheet
+        assert words
+        assert words["y"] >= sheet["y"] + sheet["height"], "it covers no cell"
         page.mouse.move(5, 5)
         matrix(page, "weights").get_by_role("button").nth(2).focus()
         page.keyboard.press("Enter")

@@ -1,6 +1,6 @@
 /** Around a matrix: its buttons (save, zoom), the text about one cell below it, and the tooltip over that cell. */
 
-import { h, plainText, replace, setText, svg, update } from "../../ui/dom.js";
+import { h, plainText, replace, replaceChanged, setText, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { pngOf, saveBlob, saveText } from "../../ui/save.js";
 import { saveButtons } from "../figures.js";
@@ -70,8 +70,8 @@ export function makeTip() {
 /** So much room three lines of the text need, in pixels. */
 const TIP = 64;
 
-/** Show the text and highlight the labels of `cell`, or (null) hide them. @param {Parts["tip"]} tip @param {Cell|null} cell @param {Parts} parts */
-export function showCellTip(tip, cell, { matrix, size }) {
+/** Show the text and highlight the labels of `cell`, or (null) hide them. Where a legend stands below the matrix, the text takes its place, and covers no cell. @param {Parts["tip"]} tip @param {Cell|null} cell @param {Parts} parts */
+export function showCellTip(tip, cell, { matrix, size, frame }) {
   const shown = cell && size && matrix;
   update(tip.words, { hidden: !shown });
   update(tip.row, { hidden: !shown || matrix.rows.hidden });
@@ -80,7 +80,13 @@ export function showCellTip(tip, cell, { matrix, size }) {
   const { x, y } = middleOf(cell, size);
   place(tip.row, matrix.rows, cell.row, { top: `${y}px`, right: `${size.width - size.box.x + 3}px` });
   place(tip.col, matrix.cols, cell.col, { left: `${x}px`, bottom: `${size.height - size.box.y + 3}px` });
-  setText(tip.words, matrix.hover(cell.row, cell.col).join("\n"));
+  replaceChanged(
+    tip.words,
+    matrix.hover(cell.row, cell.col).map((line) => h("span", null, line)),
+  );
+  const legend = frame.nextElementSibling?.classList.contains("legend-place") === true;
+  tip.words.classList.toggle("for-legend", legend);
+  if (legend) return update(tip.words, { style: { top: "", left: "", right: "", transform: "" } });
   // The neighbours in its row stay in sight; in the first rows what is below is covered.
   const away = boxOf(cell, size).h / 2 + 6;
   const above = y - away > TIP;

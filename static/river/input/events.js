@@ -213,17 +213,32 @@ const LOW = 150;
  * A line, an FFN, or a token and what a click on it shows; while a line is chosen, that line.
  * @param {BoardParts} parts @param {Board} board @param {Line|Bead|string|null} what  or its words
  */
-export function showTip({ tip, tipWords }, { scene, actions, picked, pickedAt, pointer }, what) {
+export function showTip({ tip, tipWords }, { scene, actions, picked, pickedAt, pointer, preview }, what) {
   const shown = picked ?? what;
   const { x, y } = picked ? pickedAt : pointer;
   tip.hidden = shown === null;
   if (!shown || !actions || !scene) return;
-  setText(tipWords, typeof shown === "string" ? shown : actions.tell(shown).join("\n"));
+  const words = typeof shown === "string" ? shown : actions.tell(shown).join("\n");
+  const line = shown === preview?.words ? lineOver(scene) : null;
+  tip.classList.toggle("for-legend", line !== null);
+  setText(tipWords, line?.single ? words.replaceAll("\n", " ") : words);
+  if (line) return update(tip, { style: { ...line.at, right: "auto", transform: "none" } });
   const left = x < scene.width / 2;
   const side = left ? { left: `${x + 16}px`, right: "auto" } : { left: "auto", right: `${scene.width - x + 16}px` };
   const up = y > scene.height - LOW ? "translateY(calc(-100% - 24px))" : "none"; // else it would be below the window
-  update(tip, { style: { top: `${y + 12}px`, transform: up, ...side } });
+  update(tip, { style: { top: `${y + 12}px`, width: "", "min-height": "", transform: up, ...side } });
 }
+
+/** A line over the squares, or two below them, say how they are read: what is pointed at among them is said there, and covers none. @param {Scene} scene */
+function lineOver({ said, squares }) {
+  if (!said || said.width < READABLE) return null;
+  const single = said.y < Math.min(...squares.map(({ y }) => y));
+  const at = { left: `${said.x}px`, top: `${said.y - BASE}px`, width: `${said.width}px` };
+  return { single, at: { ...at, "min-height": single ? "" : "38px" } };
+}
+
+/** The width of a line of words, at least, and how far the top of a line is above the letters' foot. Pixels. */
+const [READABLE, BASE] = [400, 14];
 
 /** Chooses a line, which stays lit: its words stay, with the button that hides it. @param {BoardParts} parts @param {Board} board @param {Line|null} line */
 export function pick(parts, board, line) {

@@ -289,7 +289,7 @@ function logitLine({ explained }, state, written, off) {
   const gap = isDifference(state) && was !== null;
   const headWas = gap ? sum(found.logit) : 0;
   const cell = gap ? text(now - was) : [struck, " ", text(now)];
-  const parts = [named("card.of_head", text((off ? 0 : head) - headWas)), named("card.of_cell", cell)];
+  const parts = [named("card.of_head", text((off ? 0 : head) - headWas)), " ", named("card.of_cell", cell)];
   return {
     ...line,
     words: h("span", null, phrase("card.logit_of", { token })),
