@@ -192,6 +192,12 @@ export function quotesAround({ text, partial, special, patch }) {
   return isMark ? quotesOf(text.trim()) : null;
 }
 
+/** The parts of the name of a punctuation mark, which the page draws as a key cap: “.”₁; null: it is another name. @param {string} name */
+export function capOf(name) {
+  const found = /^([“「[])(\p{P}+)([”」\]])([₀-₉]*)$/u.exec(name);
+  return found && { open: found[1], mark: found[2], close: found[3], nth: found[4] };
+}
+
 /** Punctuation in quotes, without the spaces around it; null: it is something else. @param {Parameters<typeof quotesAround>[0]} token */
 const markName = (token) => quotesAround(token)?.join(token.text.trim()) ?? null;
 

@@ -1,6 +1,7 @@
 /** Tokens, classes and predictions in words: a token's text as nodes (marks and bytes are lighter than the typed text), its name in a sentence. */
 
 import {
+  capOf,
   isPiece,
   labelName,
   partText,
@@ -117,13 +118,26 @@ export function tokenText(token) {
   return tokenParts(token).map(({ kind, text }) => h("span", { class: CLASSES[kind], translate: "no" }, text));
 }
 
-/** A token that is offered: punctuation in pale quotes (a full stop alone would be a speck), of a part of a character what can be read. @param {Parameters<typeof tokenText>[0] & Parameters<typeof quotesAround>[0] & {piece?: boolean}} token @returns {Node[]} */
+/** A punctuation mark in a box: alone it would be a speck. @param {string} open @param {string} mark @param {string} close */
+const keyCap = (open, mark, close) =>
+  h(
+    "span",
+    { class: "key-cap", translate: "no" },
+    h("span", { class: "token-quote" }, open),
+    mark,
+    h("span", { class: "token-quote" }, close),
+  );
+
+/** A name as nodes: of a punctuation mark its box, and its number. @param {string} name @returns {(Node|string)[]} */
+export function nameNodes(name) {
+  const cap = capOf(name);
+  return cap ? [keyCap(cap.open, cap.mark, cap.close), cap.nth] : [name];
+}
+
+/** A token that is offered: punctuation in a key cap, of a part of a character what can be read. @param {Parameters<typeof tokenText>[0] & Parameters<typeof quotesAround>[0] & {piece?: boolean}} token @returns {Node[]} */
 export function offeredText(token) {
   const quotes = quotesAround(token);
-  if (quotes)
-    return [quotes[0], token.text.trim(), quotes[1]].map((text, i) =>
-      h("span", { class: i % 2 ? null : "token-quote", translate: "no" }, text),
-    );
+  if (quotes) return [keyCap(quotes[0], token.text.trim(), quotes[1])];
   const name = token.partial ? partText(token) : token.piece ? tokenName(token) : null;
   return name === null ? tokenText(token) : [h("span", { translate: "no" }, name)];
 }
@@ -134,7 +148,7 @@ export function offeredText(token) {
  */
 export function namedToken(token, role = "", index) {
   const at = index === undefined ? null : h("small", { class: "dim" }, ` ${index}`);
-  return h("b", { class: `mono token-name ${role}`, translate: "no" }, tokenName(token), at);
+  return h("b", { class: `mono token-name ${role}`, translate: "no" }, nameNodes(tokenName(token)), at);
 }
 
 /** A token in a table or a list, with the marks of its spaces. @param {Parameters<typeof tokenParts>[0]} token */

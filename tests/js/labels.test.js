@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  capOf,
   cutToWidth,
   isPart,
   namesOf,
@@ -190,4 +191,11 @@ test("a character that draws nothing has its code, whether it is a token or is s
     assert.equal(textOf([token]), one, "as the first character, too");
   }
   assert.equal(visibleText("a 猫é"), "a 猫é");
+});
+
+test("a punctuation mark's name has the parts of its key cap; a word has none", () => {
+  assert.deepEqual(capOf("“.”₁"), { open: "“", mark: ".", close: "”", nth: "₁" });
+  assert.deepEqual(capOf('["]'), { open: "[", mark: '"', close: "]", nth: "" });
+  assert.deepEqual(capOf("「。」"), { open: "「", mark: "。", close: "」", nth: "" });
+  for (const word of ["red₂", "…ries", "[CLS]", "↵", "“”"]) assert.equal(capOf(word), null);
 });

@@ -1,6 +1,6 @@
 /** Text on the canvas: the labels of rows, the answer with its bars, the logit lens. */
 
-import { cutToWidth, nameText } from "../../model/labels.js";
+import { capOf, cutToWidth, nameText } from "../../model/labels.js";
 import { shownPhoto } from "../../ui/patch_picture.js";
 import { LABEL_GAP } from "../layout/bands.js";
 import { LABEL_SIZE, textSize } from "../style.js";
@@ -25,6 +25,28 @@ export function write(pen, style, { size, colour, align = "left", bold = false }
 /** As much of a text as fits a width. @param {Pen} pen @param {string} text @param {number} width */
 export function fittingText(pen, text, width) {
   return cutToWidth(text, width, (one) => pen.measureText(one).width);
+}
+
+/** A name that ends or begins at x; of a punctuation mark its key cap, as in the page's texts (ui/token_text.js). @param {Pen} pen @param {string} name @param {{x: number, y: number, size: number, room?: number}} at  size: in pixels @returns {number} its width */
+function fillName(pen, name, { x, y, size, room = Number.POSITIVE_INFINITY }) {
+  const cap = capOf(name);
+  if (!cap) {
+    const text = fittingText(pen, name, room);
+    pen.fillText(text, x, y);
+    return pen.measureText(text).width;
+  }
+  const ends = pen.textAlign === "right";
+  const width = Math.max(size * 1.1, pen.measureText(cap.mark).width + size * 0.5);
+  const left = ends ? x - width : x;
+  pen.textAlign = "center";
+  pen.fillText(cap.mark, left + width / 2, y);
+  pen.textAlign = ends ? "right" : "left";
+  pen.strokeStyle = pen.fillStyle;
+  pen.lineWidth = 1;
+  pen.globalAlpha = 0.45;
+  pen.strokeRect(left + 0.5, y - size * 0.8, width - 1, size * 0.94);
+  pen.globalAlpha = 1;
+  return width;
 }
 
 // What the model would say after each layer, below its column.
@@ -65,8 +87,10 @@ export function drawLens(pen, { bands: [band], lens, only }, style) {
     const words = [...(narrow ? [] : numbered), name].find((one) => pen.measureText(one).width <= room);
     const right = x1 - (narrow ? 0 : 6);
     if (!words || right > end) return;
-    pen.fillText(words, right, lens);
-    end = right - pen.measureText(words).width - 4;
+    const rest = words.slice(name.length); // its number
+    pen.fillText(rest, right, lens);
+    const before = right - pen.measureText(rest).width;
+    end = before - fillName(pen, name, { x: before, y: lens, size: textSize(style, 15) }) - 4;
   });
 }
 
@@ -112,7 +136,7 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
     // The first one is never cut.
     if (i === 0)
       write(pen, style, { size: full * Math.min(1, Math.max(0.6, room / pen.measureText(name).width)), ...face });
-    pen.fillText(fittingText(pen, name, room), x, top + 14 * style.type);
+    fillName(pen, name, { x, y: top + 14 * style.type, size: textSize(style, full), room });
     const line = top + (inLine ? 6 : 18) * style.type;
     /** @param {number} from @param {number} to @param {string} colour @param {number} alpha */
     const bar = (from, to, colour, alpha) => {
@@ -225,7 +249,7 @@ function drawName(pen, { word, nth, patch }, { right, y, size }, marked, style) 
     end -= pen.measureText(String(nth)).width;
   }
   write(pen, style, { size, ...face });
-  pen.fillText(fittingText(pen, word, end - 2), end, y);
+  fillName(pen, word, { x: end, y, size: textSize(style, size), room: end - 2 });
 }
 
 /** A patch in a frame, and its row and column. @param {Pen} pen @param {Patch} patch @param {{right: number, y: number, size: number}} at @param {boolean} on @param {PictureStyle} style */

@@ -6,7 +6,7 @@ import { COMES, standsForWritten } from "../../model/written.js";
 import { h } from "../../ui/dom.js";
 import { briefPercent, number, shownPercent, signed } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { className } from "../../ui/token_text.js";
+import { className, nameNodes } from "../../ui/token_text.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -18,11 +18,11 @@ import { className } from "../../ui/token_text.js";
  */
 
 /** As a query: in its colour. @param {Name} name */
-export const queryMark = (name) => h("b", { class: "q" }, nameText(name));
+export const queryMark = (name) => h("b", { class: "q" }, nameNodes(nameText(name)));
 /** As a key. @param {Name} name */
-export const keyMark = (name) => h("b", { class: "looked" }, nameText(name));
+export const keyMark = (name) => h("b", { class: "looked" }, nameNodes(nameText(name)));
 /** @param {Answer} answer */
-export const answerMark = (answer) => h("b", { class: "said" }, answerName(answer));
+export const answerMark = (answer) => h("b", { class: "said" }, nameNodes(answerName(answer)));
 
 /** What is not written yet. @returns {Name} */
 const toCome = () => ({ word: t("say.next_word"), nth: null });

@@ -11,6 +11,7 @@ import { position } from "../../model/selection.js";
 import { h } from "../../ui/dom.js";
 import { briefPercent, integer, number, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { nameNodes } from "../../ui/token_text.js";
 import { drawOf, takenBy } from "../../views/generation/draw_bar.js";
 import { writerOf } from "../../views/generation/player.js";
 import { placeOf } from "../../views/places.js";
@@ -207,9 +208,9 @@ export function writtenWords({ names, row, written, answers, comes }, { step, ke
   const byHand = step.taken ? (likelier ? "taken_unlikely" : "taken") : step.typed ? "typed" : "forced";
   const how = step.u === null ? byHand : drawn;
   const words = phrase(`say.${how}`, {
-    token: h("b", { class: written ? "wrote" : "wrote q" }, nameText(name)), // of a translation, not what the chosen row writes
+    token: h("b", { class: written ? "wrote" : "wrote q" }, nameNodes(nameText(name))), // of a translation, not what the chosen row writes
     p: briefPercent(step.before),
-    likelier: likelier ? h("b", null, tokenName(likelier)) : "",
+    likelier: likelier ? h("b", null, nameNodes(tokenName(likelier))) : "",
     most: briefPercent(likelier?.before ?? 0),
   });
   words.push(...nextWords(answers[0], comes ?? null, likelier !== null && !step.taken));
@@ -246,7 +247,7 @@ function nextWords(answer, comes, again) {
 }
 
 /** @param {Answer} comes */
-const comesIn = (comes) => ({ comes: h("b", null, answerName(comes)), share: briefPercent(comes.p) });
+const comesIn = (comes) => ({ comes: h("b", null, nameNodes(answerName(comes))), share: briefPercent(comes.p) });
 
 /** What the draw will take, where that is not the likeliest. @param {Answer|null} comes @returns {Words} */
 export const comesWords = (comes) => (comes ? phrase("say.comes", comesIn(comes)) : []);
@@ -264,7 +265,7 @@ function compareButton() {
 /** Goes to the text that was left after this one. @param {{first: any, n: number}} other */
 function otherButton({ first, n }) {
   const attrs = { class: "link", type: "button", dataset: { testid: "other-text", focus: "other-text" } };
-  return h("button", attrs, phrase("say.other_text", { token: h("b", null, tokenName(first)), n }));
+  return h("button", attrs, phrase("say.other_text", { token: h("b", null, nameNodes(tokenName(first))), n }));
 }
 
 /** What the model gave more than the token that was drawn; null: nothing, as far as it reads differently, or nothing was drawn. @param {Draw} step */

@@ -14,7 +14,7 @@ import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { briefPercent, number, significant } from "../../ui/format.js";
 import { headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { namedToken } from "../../ui/token_text.js";
+import { namedToken, nameNodes } from "../../ui/token_text.js";
 import { placeOf } from "../places.js";
 import { writerOf } from "./player.js";
 import { editWords } from "./tree_picture.js";
@@ -241,7 +241,7 @@ function rowOf({ name, a, b, id }) {
   return h(
     "div",
     { class: "pair-row", dataset: data },
-    h("span", { class: "name", translate: "no", title: name }, name),
+    h("span", { class: "name", translate: "no", title: name }, nameNodes(name)),
     of(a, "a"),
     of(b, "b"),
   );

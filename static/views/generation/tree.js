@@ -9,6 +9,7 @@ import { pairOf } from "../../state/tree_changes.js";
 import { h, keepingFocus, replace, svg, update } from "../../ui/dom.js";
 import { briefPercent, number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
+import { nameNodes } from "../../ui/token_text.js";
 import { branchEnd, neighbour, offersPair } from "./tree_layout.js";
 import { editOf, forkPath, nodeLabel, pictureOf, SIZE, treeEdge } from "./tree_picture.js";
 
@@ -240,7 +241,7 @@ function itemOf(picture, one, go) {
   const about = isRoot ? t("tree.root", { n: node.ids.length }) : aboutOf(picture, one);
   const share = node.p !== undefined && !picture.brief && zoom >= LEAST_SHARES ? briefPercent(node.p) : "";
   const content = [
-    h("span", { class: "text" }, nodeLabel(picture, one.at)),
+    h("span", { class: "text" }, nameNodes(nodeLabel(picture, one.at))),
     h(
       "span",
       { class: "share-said" },
@@ -282,7 +283,7 @@ function stubOf({ session, ends, row, zoom }, one, instead) {
   const about = t("tree.instead", { token: tokenName(word), share: percent(one.p), taken: tokenName(taken) });
   const [x, to] = [ends[one.column - 1], ends[one.column]];
   const content = [
-    h("span", { class: "text" }, tokenName(word)),
+    h("span", { class: "text" }, nameNodes(tokenName(word))),
     h("span", { class: "share-said" }, briefPercent(one.p)),
   ];
   const style = {
