@@ -95,7 +95,8 @@ function layout({ tabs, tree, tools, cross, drawn, two, beams, count, notes }) {
 /** "4 written"; pointed at, where Play stops. @param {HTMLElement} root @param {Path} path @param {Player} player */
 function sayCount(root, { ids, nPrompt }, player) {
   const goal = player.goal();
-  setText(root, t("generation.count", { done: ids.length - nPrompt }));
+  const done = ids.length - nPrompt;
+  setText(root, done ? t("generation.count", { done }) : "");
   update(root, { title: t("generation.count_about", { goal }) });
 }
 

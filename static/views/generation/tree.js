@@ -11,7 +11,7 @@ import { briefPercent, number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { nameNodes } from "../../ui/token_text.js";
 import { branchEnd, neighbour, offersPair } from "./tree_layout.js";
-import { editOf, forkPath, nodeLabel, pictureOf, SIZE, treeEdge } from "./tree_picture.js";
+import { editOf, forkPath, nodeLabel, pictureOf, SIZE, tokenShare, treeEdge } from "./tree_picture.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -50,8 +50,11 @@ export function createTree(session, player, actions) {
   // What it leaves free below its branches, the ways that were not taken fill.
   const pane = h("div", { class: "tree" }, scroll, offered);
   new ResizeObserver(([{ contentRect }]) => {
-    if (contentRect.width === room && contentRect.height === high) return;
-    [room, high] = [contentRect.width, contentRect.height];
+    const { width } = contentRect;
+    const most = Number.parseFloat(getComputedStyle(scroll).maxHeight) || Number.POSITIVE_INFINITY;
+    const height = Math.min(contentRect.height, most); // above the bars of a source it has less
+    if (width === room && height === high) return;
+    [room, high] = [width, height];
     if (room > 0) draw(last.trace, last.state);
   }).observe(pane);
   const zooms = [-1, 1].map((step) => {
@@ -205,7 +208,7 @@ function edgesOf(picture) {
     const edge = treeEdge(picture, one);
     const d = edge.bends ? forkPath(edge, SIZE.bend * zoom) : `M${edge.x} ${edge.y}H${edge.to}`;
     const kind = shown.has(one.at) ? "shown" : ahead.has(one.at) ? "ahead" : "";
-    const { p } = nodeAt(tree, one.at);
+    const p = tokenShare(picture, one);
     const width = zoom * (1.5 + 5 * (p ?? 0.1));
     return svg("path", {
       class: `edge ${kind}${p === undefined ? " unknown" : ""}`,
@@ -239,7 +242,8 @@ function itemOf(picture, one, go) {
     ? { x: 0, to: ends[0], y: (one.row * picture.row + SIZE.line) * zoom }
     : treeEdge(picture, one);
   const about = isRoot ? t("tree.root", { n: node.ids.length }) : aboutOf(picture, one);
-  const share = node.p !== undefined && !picture.brief && zoom >= LEAST_SHARES ? briefPercent(node.p) : "";
+  const p = tokenShare(picture, one);
+  const share = p !== undefined && !picture.brief && zoom >= LEAST_SHARES ? briefPercent(p) : "";
   const content = [
     h("span", { class: "text" }, nameNodes(nodeLabel(picture, one.at))),
     h(

@@ -5,6 +5,7 @@ import { groupsOf } from "../../model/edits.js";
 import { tokenLabel, tokenName } from "../../model/labels.js";
 import { nodeAt, wayTo } from "../../state/text_tree.js";
 import { plainText } from "../../ui/dom.js";
+import { briefPercent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { groupWords } from "../edits.js";
 import { branchEnd, columnEnds, columnWidth, placedFrom, stubsOf } from "./tree_layout.js";
@@ -72,12 +73,20 @@ export function nodeLabel({ session, tree }, at) {
   return up < 0 ? `${ids.length > TAIL ? "… " : ""}${labels.join(" ")}` : labels.join("");
 }
 
+/** How likely a token was; of one that no step has drawn here, as far as it is among those that could have stood there. @param {Picture} picture @param {Placed} one @returns {number|undefined} */
+export function tokenShare({ session, tree }, { at, up, edited }) {
+  const { p, ids } = nodeAt(tree, at);
+  if (p !== undefined || up < 0 || edited !== null) return p;
+  return session.offered(up).find(({ id }) => id === ids[0])?.before;
+}
+
 /** Of its label, in pixels. @param {Picture} picture @param {Placed} one */
 function roomOf(picture, one) {
   const size = 14 * picture.zoom;
   const edit = one.edited === null ? 0 : widthOf(`100 %  ${editOf(picture, one.edited)}`, size * 0.86, "--font", 500);
   const label = widthOf(nodeLabel(picture, one.at), size, "--font", 700);
-  const share = picture.brief ? 0 : widthOf("99 %", size * 0.86, "--font", 400);
+  const p = tokenShare(picture, one) ?? 0.99;
+  const share = picture.brief ? 0 : widthOf(briefPercent(p), size * 0.86, "--font", 400);
   const others = picture.stubs.filter(({ column }) => column === one.column);
   const stubs = others.map(({ id }) => widthOf(tokenName(picture.session.word(id)), size * 0.86, "--font", 500));
   return Math.max(label, edit, share, ...stubs) + SIZE.around * picture.zoom;
