@@ -327,13 +327,16 @@ function chipOf({ on, edits }, words, at, set) {
   return h("span", { class: "edit-chip", dataset: { testid: "edit-chip" } }, toggle, remove);
 }
 
+/** The attention that an edit is in, if there are several; a chip leaves it to the sentence. @param {string|null|undefined|false} of */
+const ofWords = (of) => (of ? h("span", { class: "of" }, `${of} · `) : "");
+
 /** "red₂ ↛ car · all layers", "head 5·2 off". @param {Group} group @param {ModelTrace|null} trace @param {Model} model @returns {Words} */
 export function groupWords(group, trace, model) {
   if (group.kind === "edge" || group.kind === "edges") return edgeWords(group, trace);
   if (group.kind === "other") return otherWords(group.edit, trace, model);
   const { attention, layer, head } = group.head;
   const of = attentionWords(model, attention);
-  return [of ? `${of} · ` : "", t(`edits.${group.kind}_off`, { layer, head, n: group.n })];
+  return [ofWords(of), t(`edits.${group.kind}_off`, { layer, head, n: group.n })];
 }
 
 /** What follows says to what: "Head 5·2: output set to". @param {Group} group @param {Model} model @returns {Words|null} */
@@ -344,7 +347,7 @@ function setWords(group, model) {
   const written = group.kind === "other" ? partWritten(group.edit, attentionsOf(model)) : null;
   const part = head == null ? written?.part : "head";
   const of = part !== "ffn" && attention && attentionWords(model, attention);
-  return part ? [of ? `${of} · ` : "", t(`edits.${part}_set`, { layer, head })] : null;
+  return part ? [ofWords(of), t(`edits.${part}_set`, { layer, head })] : null;
 }
 
 /** More tokens than this are said by their number. */
@@ -383,9 +386,8 @@ function otherWords(edit, trace, model) {
   const of = attentionWords(model, attention ?? attentionsOf(model)[0]?.id);
   const part = partWritten(edit, attentionsOf(model));
   const isMean = edit.to === "mean";
-  if (isMean && (role ?? "z") === "z" && head != null)
-    return [of ? `${of} · ` : "", t("edits.head_mean", { layer, head })];
-  if (part) return [of ? `${of} · ` : "", t(`edits.${part.part}_${isMean ? "mean" : "off"}`, { layer })];
+  if (isMean && (role ?? "z") === "z" && head != null) return [ofWords(of), t("edits.head_mean", { layer, head })];
+  if (part) return [ofWords(of), t(`edits.${part.part}_${isMean ? "mean" : "off"}`, { layer })];
   const within = head == null ? (layer == null ? "layers" : "layer") : layer == null ? "heads" : "head";
   const place = t(`edits.in_${within}`, { layer: layer ?? "", head: head ?? "" });
   const vars = { role: role ?? "z", temperature: temperature ?? 1 };
@@ -393,9 +395,9 @@ function otherWords(edit, trace, model) {
   const token = ofOne && trace ? rowOf(edit, trace) : null;
   const named = kind === "mask" ? (allow ? "edits.allowed" : "edits.forbidden") : `edits.${isMean ? "mean" : kind}`;
   const one = kind === "patch" ? "edits.patch_row" : `${named}_${where.key == null ? "query" : "key"}`;
-  if (token) return [of ? `${of} · ` : "", ...phrase(one, { ...vars, token }), ` · ${place}`];
+  if (token) return [ofWords(of), ...phrase(one, { ...vars, token }), ` · ${place}`];
   const what = hasString(named) ? t(named, vars) : kind; // a link may say anything
-  return [of ? `${of} · ` : "", `${what} · ${place}`];
+  return [ofWords(of), `${what} · ${place}`];
 }
 
 /** The token whose row or column an edit changes; null: it changes all. @param {State["interventions"][number]} edit @param {ModelTrace} trace */

@@ -798,7 +798,7 @@ def test_the_sentence_offers_to_compare_with_the_text_that_was_left(page: "Page"
     expect(page.get_by_test_id("other-text")).to_have_count(0)  # Write writes it again
     page.locator(".likely:not(.falls)").nth(1).click()  # neither the likeliest nor the drawn
     expect(says).to_contain_text(re.compile(r"^You took \S+ \(.*\) instead of \S+ \("))
-    expect(says).to_contain_text("The other text is kept: Compare both")
+    expect(says).to_contain_text("The other text is kept: Compare both texts")
     step.click()  # the reader writes on before comparing
     expect(tokens).to_have_count(n + 3)
     expect(says).to_contain_text("The model wrote")

@@ -273,7 +273,7 @@ export function drawMoving(pen, scene, style) {
   for (const line of style.preview ?? [])
     stroke(pen, style.colours.accent, Math.max(0.8, line.width), () => bend(pen, line), 0.9);
   for (const band of scene.bands) drawTitles(pen, band, scene, style);
-  if (!scene.squares.length) for (const band of scene.bands) drawOff(pen, band, style);
+  if (!scene.squares.length) for (const band of scene.bands) drawOff(pen, band, scene.lit, style);
   drawLinks(pen, scene, style);
   if (style.bead) drawBead(pen, style.bead, style);
   drawAnswers(pen, scene, style);
@@ -308,12 +308,14 @@ function drawTitles(pen, band, { only, bands, lit, links }, style) {
     const within = links.filter(
       (link) => link.stack === band.stack && link.layer === layer && link.x <= x1 && link.right && link.x > x0,
     );
-    const taken = within.reduce((sum, { width }) => sum + width + 10, 0);
+    const left = Math.min(x1, ...within.map((link) => link.x - link.width)); // of the places in its layer
     // On a phone, lines from another stack cross the column: its title begins over the labels.
     const crossed = only !== null && band === bands[0] && bands.length > 1;
     const texts = [only && !crossed ? style.counted(band, layer) : "", style.title(band, layer, false)];
-    const whole = texts.find((text) => text && (crossed || pen.measureText(text).width + 10 <= x1 - x0 - taken));
-    const [text, x] = [whole ?? style.title(band, layer, true), crossed ? 2 : x0 + (whole ? 8 : 4)];
+    const whole = texts.find((text) => text && (crossed || pen.measureText(text).width + 10 <= left - x0));
+    const text = whole ?? style.title(band, layer, true);
+    const tight = pen.measureText(text).width + 14 > left - x0;
+    const x = crossed ? 2 : x0 + (whole && !tight ? 8 : 4);
     if (isOver(style.over, { stack: band.stack, layer })) underlined(pen, text, x, y, style.colours.accent);
     pen.fillText(text, x, y);
   });
@@ -323,8 +325,8 @@ function drawTitles(pen, band, { only, bands, lit, links }, style) {
     pen.fillText(style.passed, from + 8, y);
 }
 
-/** Under the name of a layer, which of its heads are off: their squares are not in sight. @param {Pen} pen @param {Band} band @param {PictureStyle} style */
-function drawOff(pen, band, style) {
+/** Under the name of a layer, which of its heads are off: their squares are not in sight. @param {Pen} pen @param {Band} band @param {Scene["lit"]} lit @param {PictureStyle} style */
+function drawOff(pen, band, lit, style) {
   if (band.rows[0].height === 0) return;
   band.columns.forEach(({ x0, x1 }, layer) => {
     const text = style.headsOff(band.stack, layer);
@@ -333,7 +335,8 @@ function drawOff(pen, band, style) {
     const [x, y] = [x0 + 8, band.titles + 17 * style.type];
     pen.lineJoin = "round";
     pen.lineWidth = 4;
-    pen.strokeStyle = style.colours.ground;
+    const isLit = lit?.stack === band.stack && lit.layer === layer;
+    pen.strokeStyle = isLit ? style.colours.soft : style.colours.ground;
     pen.strokeText(text, x, y);
     pen.fillText(text, x, y);
   });

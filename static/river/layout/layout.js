@@ -202,8 +202,8 @@ function wordsOf(bands, squares, above, { type, fold = 0, which = 0 }) {
   return { said: fits ? { x, y, width: end - x - (beside ? which : 0), beside } : null, table: bottom - TABLE * type };
 }
 
-/** Between the words of two places, and what the name of a layer needs. */
-const [BETWEEN, LAYER_NAME] = [8, 62];
+/** Between the words of two places, what the name of a layer needs, and what is around all three in a narrow one. */
+const [BETWEEN, LAYER_NAME, TIGHT] = [8, 62, 18];
 
 /** The places in the model: at the left edge, over each layer that is wide enough, and at the right edge. @param {Band[]} bands @param {Frame} frame @returns {Link[]} */
 function linksOf(bands, { places = {}, titles = 0, type, only = null, start = false }) {
@@ -244,9 +244,11 @@ function linksOf(bands, { places = {}, titles = 0, type, only = null, start = fa
       const at = { stack: band.stack, layer, y: band.titles, right: true };
       const room = x1 - x0 - 16 - LAYER_NAME * type;
       if (!ffn || room < ffn) return [];
-      const both = head > 0 && x1 - x0 - 22 - titles >= ffn + BETWEEN + head;
-      const attention = { ...at, to: "head", x: x1 - 8 - ffn - BETWEEN, width: head };
-      return [{ ...at, to: "ffn", x: x1 - 8, width: ffn }, ...(both ? [attention] : [])];
+      const free = x1 - x0 - titles - ffn - head;
+      const both = head > 0 && free >= TIGHT;
+      const [between, end] = both && free < 22 + BETWEEN ? [4, 3] : [BETWEEN, 8];
+      const attention = { ...at, to: "head", x: x1 - end - ffn - between, width: head };
+      return [{ ...at, to: "ffn", x: x1 - end, width: ffn }, ...(both ? [attention] : [])];
     }),
   );
   return /** @type {Link[]} */ ([...edges, ...inLayers]);

@@ -11,7 +11,7 @@ import { headKey } from "../../model/edits.js";
 import { h, inOneColumn, measured, newId, replace, setText, update } from "../../ui/dom.js";
 import { signed } from "../../ui/format.js";
 import { attentionName, headWords, setHeadChips } from "../../ui/heads.js";
-import { keyFor, t } from "../../ui/i18n.js";
+import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { placeOf } from "../places.js";
 import { buildSwitch, createEyes } from "./eyes.js";
 import { barsRow, drawHeadChanges, forgetLabels, markLabels, nameHead } from "./labels.js";
@@ -41,7 +41,9 @@ export function buildHeads() {
   const eye = buildSwitch();
   const rank = h("button", { class: "btn quiet rank-heads", type: "button", dataset: { testid: "rank-heads" } });
   rank.append(t("rank.title"));
-  const element = h("div", { class: "heads-row" }, title, grid, all, eye, rank);
+  const [falls, rises] = ["falls", "rises"].map((name) => h("i", { class: name, "aria-hidden": true }));
+  const legend = h("p", { class: "bars-legend dim", hidden: true }, phrase("heads.bars", { falls, rises }));
+  const element = h("div", { class: "heads-row" }, title, grid, all, eye, rank, legend);
   all.addEventListener("click", () => {
     const shown = element.classList.toggle("all");
     update(all, { "aria-expanded": shown });
@@ -50,7 +52,7 @@ export function buildHeads() {
   const showAll = (shown) => {
     if (element.classList.contains("all") !== shown) all.click();
   };
-  return { element, title, grid, eye, all, rank, showAll };
+  return { element, title, grid, eye, all, rank, legend, showAll };
 }
 
 /**
@@ -73,7 +75,7 @@ const MOST = 2.5;
  * @param {boolean} edits  whether heads can be switched off here
  * @returns {(trace: ModelTrace|null, state: State) => void}
  */
-export function createHeads(actions, { grid: root, all, eye: ofOpen, rank }, edits) {
+export function createHeads(actions, { grid: root, all, eye: ofOpen, rank, legend }, edits) {
   const eye = edits ? ofOpen : null;
   rank.addEventListener("click", () => actions.set({ drawer: "rank", ...rankState.patch({ shows: "heads" }) }));
   const drawEyes = createEyes(root, eye, actions);
@@ -176,6 +178,7 @@ export function createHeads(actions, { grid: root, all, eye: ofOpen, rank }, edi
     drawEyes(rows, trace, state);
     drawHeadChanges(rows, trace, state);
     drawEffects(rows, trace);
+    legend.hidden = trace.ablations === null;
     light(rows, trace.attention.id, state);
     root.classList.toggle("stale", trace.key !== keyOf(state));
   };
