@@ -44,7 +44,7 @@ class LengthBuckets:
 
 def pad_rows(rows: Sequence[Sequence[int] | np.ndarray], pad: int) -> Tensor:
     """Rows of different lengths as one int64 [row position], `pad` on the right."""
-    table = torch.full((len(rows), max(map(len, rows))), pad)
-    for i, row in enumerate(rows):
-        table[i, : len(row)] = torch.tensor(row, dtype=torch.long)
-    return table
+    table = np.full((len(rows), max(map(len, rows))), pad, dtype=np.int64)
+    for i, row in enumerate(rows):  # numpy: making a tensor of each row took half the time of a translator's batch
+        table[i, : len(row)] = row
+    return torch.from_numpy(table)

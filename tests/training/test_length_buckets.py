@@ -75,6 +75,6 @@ def test_the_same_seed_draws_the_same_batches() -> None:
 
 
 def test_rows_are_padded_on_the_right() -> None:
-    table = pad_rows([[1, 2, 3], [], [4]], -1)
+    table = pad_rows([[1, 2, 3], [], np.array([4], dtype=np.uint16)], -1)
     assert table.dtype == torch.int64
     assert table.tolist() == [[1, 2, 3], [-1, -1, -1], [4, -1, -1]]
