@@ -38,7 +38,7 @@ export function placesOfTwo({ h }, type, least = SMALLEST) {
   const floor = least > READABLE ? least : 0;
   const as = (/** @type {number[]} */ [y, size]) => ({ y: y * type, size: Math.max(floor, size * type) });
   if (h >= ROOMY_CELL * type) return { now: as([-7, 12.5]), before: as([8, 11]) };
-  if (h >= HIGH_CELL * type) return { now: as([-6, 12.5]), before: as([8, 10]) };
+  if (h >= HIGH_CELL * type) return { now: as([-6.5, 12.5]), before: as([7.5, 10.5]) };
   return h < LOW_CELL * type ? null : { now: as([-4.5, 11.5]), before: as([5.5, 9]) };
 }
 

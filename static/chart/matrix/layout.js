@@ -20,8 +20,9 @@ const READABLE = 13; // rather than have smaller cells, the picture scrolls
 const TITLE = 22; // the height of an axis title; more with large type
 const [FEW, LEAST, LOW] = [24, 19, 15]; // so few rows are at least so high; what scrolls instead may have lower ones
 const [ACROSS, ACROSS_NARROW] = [26, 20]; // of what scrolls: in columns so wide there is room for a number
-/** A row with room for two numbers, one below the other: so high, or so much higher than the others, up to the last. */
-const [HIGH_ROW, HIGHER, HIGHEST] = [34, 5, 36];
+/** A row with room for two numbers, one below the other: so high, or so much higher than the others, up to the last; where the window is full, not lower than the least. */
+const [HIGH_ROW, HIGHER, HIGHEST, LEAST_HIGH] = [34, 5, 36, 30];
+const OVER = 6; // so far it may push down the line below the picture, before the other rows are lower
 export const NUMBERED = 26; // a cell so wide has room for a number that stood in it before
 const [SEEN, DEEP] = [8, 1.5]; // the fewest rows that are seen, and the most for each column,
 const [MAP, MAP_AWAY] = [64, 8]; // and with a map of the whole in the corner between the labels
@@ -99,14 +100,15 @@ export function matrixSize(matrix, room) {
     Math.max(0, Math.min((fits(cell) ? most : least) - cell.h * rows, corner(cell)));
   const heightOf = (/** @type {Size["cell"]} */ cell, shown = rows) =>
     Math.ceil(above(cell) + cell.h * shown + Math.max(bare ? 3 : 10, least - cell.h * rows - liftOf(cell)));
-  // A row that is higher grows downwards, into the line below the picture: an edit moves no other row.
-  const more = (/** @type {Size["cell"]} */ cell) => (highOf(matrix, cell, type, dpr)?.h ?? cell.h) - cell.h;
+  // A row that is higher grows downwards, as far as there is room: where rows have a usual height, an edit moves no other.
+  const more = (/** @type {Size["cell"]} */ cell, room = 0) =>
+    (highOf(matrix, cell, { type, dpr, room })?.h ?? cell.h) - cell.h;
   const { cell, shown } = scrolls
     ? scrolling(matrix, width - beside - sums, heights, { dpr, narrow, besides: (cell) => heightOf(cell, 0) })
     : {
         cell: fitting(
           heights,
-          heightOf,
+          (cell) => heightOf(cell) + Math.max(0, more(cell) - OVER * type),
           (most) => cellOf(matrix, [width - beside - sums, most], { narrow, dpr, head }),
           rows,
         ),
@@ -117,11 +119,13 @@ export function matrixSize(matrix, room) {
   const y = above(cell);
   const view = room.view ?? viewAt(matrix, shown, room);
   const seen = seenCell(cell, matrix, shown, view, dpr);
-  const high = highOf(matrix, seen, type, dpr);
+  const own = heightOf(cell, shown.rows);
+  const left = (heights.find((height) => own <= height) ?? Infinity) - own;
+  const high = highOf(matrix, seen, { type, dpr, room: left });
   const flat = bare && !scrolls; // beside a map there is room for slanted labels
   return {
     width,
-    height: heightOf(cell, shown.rows) + more(cell),
+    height: own + more(cell, left),
     box: { x, y, w: seen.w * view.cols, h: heightOfRows({ cell: seen, view, high }) },
     cell: seen,
     view,
@@ -143,10 +147,11 @@ export function matrixSize(matrix, room) {
   };
 }
 
-/** The row that is higher than the others, where its cells have room for numbers. @param {Pick<Matrix, "highRow">} matrix @param {Size["cell"]} cell @param {number} type @param {number} dpr @returns {Size["high"]} */
-function highOf({ highRow = null }, { w, h }, type, dpr) {
+/** The row that is higher than the others, where its cells have room for numbers. @param {Pick<Matrix, "highRow">} matrix @param {Size["cell"]} cell @param {{type: number, dpr: number, room: number}} about  `room`: what is left below the picture @returns {Size["high"]} */
+function highOf({ highRow = null }, { w, h }, { type, dpr, room }) {
   if (highRow === null || w < NUMBERED || h >= HIGHEST * type) return null;
-  return { row: highRow, h: whole(Math.max(HIGH_ROW * type, Math.min(HIGHEST * type, h + HIGHER)), dpr) };
+  const best = Math.max(HIGH_ROW * type, Math.min(HIGHEST * type, h + HIGHER));
+  return { row: highRow, h: whole(Math.max(LEAST_HIGH * type, h, Math.min(best, h + room)), dpr) };
 }
 
 /** The same with all rows alike, for what cannot have another. @param {Size} size @returns {Size} */

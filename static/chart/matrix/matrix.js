@@ -15,7 +15,7 @@ import { buildMap, showMap } from "./map.js";
 import { showShapes } from "./nodes.js";
 import { buttonsOf, makeTip, showCellTip, showReadout } from "./readout.js";
 import { drawSheet } from "./sheet.js";
-import { overlayShapes } from "./svg.js";
+import { hasTwo, overlayShapes } from "./svg.js";
 import { following, isInView, isWhole } from "./view.js";
 
 /**
@@ -246,6 +246,7 @@ function show(parts, matrix, size) {
   update(head, { style: { height: `${box.y}px` } });
   showShapes(named, shapes.filter(isHead));
   frame.classList.toggle("noted", shapes.some(isNote)); // its legend does not repeat it
+  frame.classList.toggle("two", hasTwo(matrix, size)); // and says what stands below a number where one does
   frame.classList.toggle("part", Boolean(size.map) || !isWhole(size.view, matrix.shape));
   if (parts.cells !== box.x) parts.root.style.setProperty("--cells", `${box.x}px`);
   parts.cells = box.x;

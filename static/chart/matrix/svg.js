@@ -44,6 +44,13 @@ export function markShapes(matrix, size) {
 /** The least height of a number, its size, and how far its line is longer, in pixels. */
 const [STRUCK, STRUCK_SIZE, LONGER] = [15, 11.5, 2];
 
+/** Whether a cell that is seen has room for what stood in it before below its number, and has it. @param {Matrix} matrix @param {Size} size */
+export const hasTwo = ({ struck = [] }, size) =>
+  size.cell.w >= NUMBERED &&
+  struck.some(
+    (one) => one.below && isInView(one, size.view) && placesOfTwo(boxOf(one, size), size.type, size.least) !== null,
+  );
+
 /** What stood in a cell before: struck out, in the hatching or below the number. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 function struckShapes({ struck = [] }, size) {
   const { cell, view, type, least } = size;

@@ -222,7 +222,7 @@ export function drawWeightsStep({ places, forms, legend, pencil }, trace, state,
   if (freedOf(trace)) ramp.append(legendItem(h("span", { class: "stair" }), t("matrix.freed")));
   ramp.append(...handLegend(trace, state));
   if (!compared && struckOf(trace, state).some(({ below }) => below))
-    ramp.append(legendItem(h("s", { class: "mono" }, cellWeight(0)), t("compare.side.before")));
+    ramp.append(legendItem(h("s", { class: "mono" }, cellWeight(0)), t("compare.side.before"), "if-two"));
   replaceChanged(legend, lines.code?.linesLegend(trace, state) ?? ramp);
   places.both.hidden = !compared;
   places.alone.hidden = drawForms(forms, trace, state, actions) || compared;
@@ -230,8 +230,9 @@ export function drawWeightsStep({ places, forms, legend, pencil }, trace, state,
   else if (!places.alone.hidden) morph(places.alone, () => drawOne(places.alone, trace, state, actions, pencil.pen));
 }
 
-/** A sign and its word, which no line break parts. @param {HTMLElement} sign @param {string} words */
-const legendItem = (sign, words) => h("span", { class: "item" }, sign, h("span", null, words));
+/** A sign and its word, which no line break parts. @param {HTMLElement} sign @param {string} words @param {string} [when]  a class: where it is seen */
+const legendItem = (sign, words, when = "") =>
+  h("span", { class: `item ${when}`.trim() }, sign, h("span", null, words));
 
 /** @param {HTMLElement} place @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {Pen|null} pen */
 function drawOne(place, trace, state, actions, pen) {
