@@ -19,6 +19,7 @@ import {
 import { signed } from "../../ui/format.js";
 import { attentionWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { nameNodes } from "../../ui/token_text.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -48,6 +49,9 @@ import { phrase, t } from "../../ui/i18n.js";
  * @typedef {{query: Child, key: Child, where: string, value: string, was?: string|null, both?: string|null}} Head  `both`: the value before and after, whose difference `value` is
  */
 
+/** A name as the page writes it; nodes stay. @param {Child} name */
+const nodesOf = (name) => (typeof name === "string" ? nameNodes(name) : name);
+
 /** What the picture calls a token: as it is read, numbered where it comes again. @param {Token[]} tokens @param {number} index */
 export const nameIn = (tokens, index) => namesIn(tokens)[index];
 
@@ -59,7 +63,7 @@ export const whereOf = (model, { attention, layer, head }) =>
 export const labelOf = (letter, name, role) => [
   letter,
   " ",
-  h("span", { class: `card-token ${role}`, translate: "no" }, name),
+  h("span", { class: `card-token ${role}`, translate: "no" }, nodesOf(name)),
 ];
 
 // Below the card: what feeds the open head, a question for path patching.
@@ -116,9 +120,9 @@ export function drawCard(root, { query, key, where, value, was = null, both = nu
   const parts = partsOf(root);
   replaceChanged(
     parts.title,
-    h("b", { class: "q", translate: "no" }, query),
+    h("b", { class: "q", translate: "no" }, nodesOf(query)),
     " ← ",
-    h("b", { class: "k", translate: "no" }, key),
+    h("b", { class: "k", translate: "no" }, nodesOf(key)),
     h("small", null, where),
     was !== null &&
       h("s", { class: "mono card-was", title: t("card.was"), dataset: { testid: "arithmetic-was" } }, was),

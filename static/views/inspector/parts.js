@@ -18,6 +18,7 @@ import { columnsOf } from "../../model/taps.js";
 import { h, perRoot, replaceChanged, setText } from "../../ui/dom.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { withFormulas } from "../../ui/mathml.js";
+import { nameNodes } from "../../ui/token_text.js";
 import { shownRole } from "../computation/steps.js";
 import { openFfn } from "../ffn/data.js";
 
@@ -135,7 +136,8 @@ export function drawSentence(step, key, vars, ...more) {
 export const value = (text, role = "") => h("b", { class: `mono ${role}`.trim() }, text);
 
 /** "red₂": a token in the colour of its role, numbered where its word comes again. @param {Token[]} tokens @param {number} index @param {string} role */
-export const tokenInRole = (tokens, index, role) => h("b", { class: role, translate: "no" }, namesIn(tokens)[index]);
+export const tokenInRole = (tokens, index, role) =>
+  h("b", { class: role, translate: "no" }, nameNodes(namesIn(tokens)[index]));
 
 /** A token's position, in small type. @param {number} index */
 export const at = (index) => h("small", null, String(index));
