@@ -20,7 +20,7 @@ import { COMES, standsForWritten } from "../model/written.js";
 import { createEditHistory } from "../state/edit_history.js";
 import { changedWords, runWords } from "../ui/compare_words.js";
 import { createPopover, segment } from "../ui/controls.js";
-import { h, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
+import { h, inOneColumn, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
 import { attentionWords } from "../ui/heads.js";
 import { hasString, phrase, t } from "../ui/i18n.js";
 import { isModel, placeOf } from "./places.js";
@@ -75,6 +75,8 @@ export function createEdits(actions, model, set, ground) {
       const count = groups.length + masks.length;
       const undoes = see(count);
       const refused = groups.map((group) => refusalOf(group, state, actions.refusals));
+      const place = inOneColumn() ? list.panel : slot; // a phone's line has no room for it
+      if (all.parentNode !== place) place.append(all);
       list.draw({ groups, masks, trace, model: now, refused }, [undo, redo]);
       drawSides(shown, state, now);
       row.hidden = sides.box.hidden && !undoes;
@@ -227,6 +229,7 @@ function createList(set) {
   let again = () => {};
   return {
     node,
+    panel,
     /** @param {Listed} listed @param {HTMLElement[]} next  for the focus of what goes */
     draw(listed, next) {
       const { groups, masks, trace, model, refused } = listed;

@@ -46,7 +46,7 @@ export function buildDirect() {
   const [said, about] = [h("h2", { dataset: { testid: "direct-said" } }), h("p", { class: "rank-about dim" })];
   const [legend, maps, rest] = [h("p", { class: "rank-legend dim" }), h("div", { class: "rank-maps" }), h("div", null)];
   const shown = h("div", { class: "rank-columns" }, h("div", null, legend, maps), rest);
-  const element = h("section", null, h("p", { class: "rank-do" }, against.box), said, about, shown);
+  const element = h("section", null, h("p", { class: "rank-do" }, against.box), said, shown, about);
   return {
     element,
     against,
@@ -254,7 +254,8 @@ function drawTerms(
     label: `${block.title.textContent}. ${label}`,
     rows: { labels: Array.from({ length: shape[0] }, (_, layer) => String(layer)), title: t("rank.layers"), role: "" },
     cols: { ...cols, role: "" },
-    cellText: (value, { w }) => (w < ONE ? "" : signed(value, w < 2 * ONE ? 1 : 2)),
+    // What rounds to nothing would hide the few that write the answer.
+    cellText: (value, { w }) => (w < ONE || Math.abs(value) < 0.05 ? "" : signed(value, w < 2 * ONE ? 1 : 2)),
     hover: (r, c) => [cell(r, c)],
     describe: (r, c) => [cell(r, c)],
     chosen: { row: Math.min(row, shape[0] - 1), col: Math.min(col, shape[1] - 1), span: "cell", role: "k" },
