@@ -115,8 +115,8 @@ const READABLE = 36;
 const [COMFORTABLE, FLATTEST] = [56, 0.57];
 /** The space between two squares; between those with something to their right. */
 const [GAP, GAP_BESIDE] = [8, 6];
-/** To the right of a square: its bar; with its number, the pixels of each digit and of what is around them. */
-const [BAR_SIDE, DIGIT, BETWEEN_DIGITS] = [8, 7, 9];
+/** To the right of a square: its bar; with its number, the pixels of each digit and of what is around them; of two stacks, less. */
+const [BAR_SIDE, DIGIT, BETWEEN_DIGITS, BETWEEN_OF_TWO] = [8, 7, 9, 6];
 /** The height of a number over its square. */
 const LINE = 14;
 /** A square may be smaller by this factor for its number, unless that makes it too narrow; of two stacks, whose rows of squares are flatter, by the other. */
@@ -158,8 +158,8 @@ export function squaresOf(
   };
   const plain = gridBeside(bars ? BAR_SIDE : 0);
   const withNumbers = number && !plain.over ? gridBeside(number) : null;
-  const aside =
-    withNumbers?.whole === plain.whole && withNumbers.width >= (flat ? FOR_NUMBER_FLAT : FOR_NUMBER) * plain.width;
+  const alike = withNumbers?.whole === plain.whole && (!flat || withNumbers.cols === plain.cols);
+  const aside = alike && withNumbers.width >= (flat ? FOR_NUMBER_FLAT : FOR_NUMBER) * plain.width;
   const grid = withNumbers && aside ? withNumbers : plain;
   const shown = (grid.whole ? order.slice() : order.slice(0, few)).sort((a, b) => a - b);
   const squares = shown.map((head, i) => ({
@@ -325,7 +325,8 @@ export function allSquaresOf(bands, frame, top) {
         return [{ ...of, squares: withMoreKeys(of.squares, frame) }];
       }
       const digits = String(band.columns.length - 1).length + String(head.count - 1).length;
-      const number = Math.round((DIGIT * digits + BETWEEN_DIGITS) * type);
+      const around = bands.length > 1 ? BETWEEN_OF_TWO : BETWEEN_DIGITS;
+      const number = Math.round((DIGIT * digits + around) * type);
       const line = Math.round(LINE * type);
       return band.columns.map((column, layer) =>
         squaresOf(areaIn(column, y, height), { ...head, layer, order: order(layer), bars: true, number, line }),
