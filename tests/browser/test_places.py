@@ -78,6 +78,8 @@ WORDS = """() => {
   return words;
 }"""
 
+TOP = "(one) => one.getBoundingClientRect().top"
+
 # How far each title of a card is from its picture.
 TITLES = """() => [...document.querySelectorAll('.start-card')].map((card) =>
   card.querySelector('.title').getBoundingClientRect().x - card.querySelector('svg').getBoundingClientRect().right)"""
@@ -197,6 +199,11 @@ def test_the_start_page_leads_on_and_back_returns(open_page: "Callable[..., Page
     assert "view=attention" not in page.url
     expect(page.get_by_test_id("river-says")).to_contain_text(re.compile("The model wrote 車 .*Hide car from 車"))
     expect(page.locator(".strip .tok.k")).to_contain_text("car")  # the source word that the sentence names
+    lies = page.get_by_test_id("river").evaluate(TOP)
+    page.get_by_test_id("edit").click()
+    expect(page.get_by_test_id("target")).to_be_in_viewport(ratio=1)
+    assert page.get_by_test_id("river").evaluate(TOP) == pytest.approx(lies, abs=4)  # the fields take the lines' places
+    page.get_by_test_id("done").click()
     page.go_back()
     page.get_by_test_id("start-more").click()
     expect(page.get_by_test_id("example").first).to_be_visible()
