@@ -51,6 +51,7 @@ import { beadEntry, drawLegend, drawTable, entryOf } from "./words/table.js";
  * @import { State } from "../state/store.js"
  * @import { Actions, View } from "../views/view.js"
  * @import { Facts } from "./facts.js"
+ * @import { Band, Scene } from "./layout/layout.js"
  */
 
 // The elements of the river's panel.
@@ -128,7 +129,7 @@ const GATHERING = 200;
 function createRiver(parts) {
   let now = /** @type {Now|null} */ (null);
   let last = /** @type {Facts|null} */ (null);
-  const board = createRiverBoard(parts.board, ({ foot, answers, table, said, bands, only, squares }) => {
+  const board = createRiverBoard(parts.board, ({ foot, answers, table, said, bands, only, squares, lens }) => {
     parts.which.classList.toggle("in-heads", said?.beside === true && foot !== null);
     parts.which.classList.toggle("over-heads", only !== null && squares.length > 0);
     parts.root.style.setProperty("--heads", `${Math.min(...squares.map(({ y }) => y))}px`);
@@ -137,10 +138,10 @@ function createRiver(parts) {
     parts.root.style.setProperty("--foot", `${foot ?? 0}px`);
     parts.root.style.setProperty("--foot-width", `${answers.width}px`);
     parts.root.style.setProperty("--table", `${table ?? 0}px`);
-    // Of two stacks there is room below the heads of the one that is read, and little under the prediction.
-    parts.root.classList.toggle("two-stacks", bands.length > 1 && said !== null);
-    parts.root.style.setProperty("--read-x", `${said?.x ?? 0}px`);
-    parts.root.style.setProperty("--read-width", `${said?.width ?? 0}px`);
+    const room = roomBeside({ bands, said, squares, lens });
+    parts.root.classList.toggle("two-stacks", room !== null);
+    for (const side of /** @type {const} */ (["x", "y", "width"]))
+      parts.root.style.setProperty(`--read-${side}`, `${room?.[side] ?? 0}px`);
     parts.root.style.setProperty("--answers-x", `${answers.x}px`);
     if (parts.root.parentElement) parts.root.parentElement.dataset.answers = answers.y < KEY_ENDS ? "high" : "low";
   });
@@ -366,6 +367,21 @@ function drawChoice(root, choices, chosen, actions) {
       ),
     ),
   );
+}
+
+/**
+ * Of two stacks, where there is room for the key and Watch: below what is said of the heads of the one that is read; where a layer is open,
+ * below the rows of the other stack. null: nowhere.
+ * @param {Pick<Scene, "bands"|"said"|"squares"|"lens">} scene @returns {{x: number, y: number, width: number}|null}
+ */
+function roomBeside({ bands, said, squares, lens }) {
+  if (bands.length < 2) return null;
+  const stacks = new Set(squares.map(({ stack }) => stack));
+  if (stacks.size !== 1) return said;
+  const other = /** @type {Band} */ (bands.find(({ stack }) => !stacks.has(stack)));
+  const { columns, bottom } = other;
+  const x = columns[0].x0 + 8;
+  return { x, y: (other === bands[0] ? lens : bottom) - 14, width: columns[columns.length - 1].x1 - x };
 }
 
 /** Tells the page which token a translated word comes from most: `of` says of which run and row. @param {HTMLElement} root @param {Facts} facts @param {ReturnType<typeof sourceOf>} source @param {string} of */

@@ -3,7 +3,8 @@
 import { headTable, paintHead } from "../../chart/matrix/sheet.js";
 import { LABEL_GAP } from "../layout/bands.js";
 import { bottomOf } from "../layout/heads.js";
-import { fittingText, write } from "./text.js";
+import { textSize } from "../style.js";
+import { fillName, write } from "./text.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -115,9 +116,9 @@ function drawCaption(pen, square, style) {
   style.mostOf(square, square.lines ?? 1).forEach((most, i) => {
     const share = ` ${most.share}`;
     write(pen, style, { size: 12, colour: colours.bar });
-    const key = fittingText(pen, most.key, room - pen.measureText(share).width);
-    const [end, line] = [x + pen.measureText(key).width, y + height + (32 + 16 * i) * type];
-    pen.fillText(key, x, line);
+    const line = y + height + (32 + 16 * i) * type;
+    const at = { x, y: line, size: textSize(style, 12), room: room - pen.measureText(share).width };
+    const end = x + fillName(pen, most.key, at);
     write(pen, style, { size: 12, colour: colours.dim });
     pen.fillText(share, end, line);
   });

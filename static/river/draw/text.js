@@ -28,7 +28,7 @@ export function fittingText(pen, text, width) {
 }
 
 /** A name that ends or begins at x; of a punctuation mark its key cap, as in the page's texts (ui/token_text.js). @param {Pen} pen @param {string} name @param {{x: number, y: number, size: number, room?: number}} at  size: in pixels @returns {number} its width */
-function fillName(pen, name, { x, y, size, room = Number.POSITIVE_INFINITY }) {
+export function fillName(pen, name, { x, y, size, room = Number.POSITIVE_INFINITY }) {
   const cap = capOf(name);
   if (!cap) {
     const text = fittingText(pen, name, room);
@@ -211,7 +211,7 @@ function drawWrote(pen, word, { x, y, size, width }, on, style) {
   pen.fillText(WROTE, x, y);
   const arrow = pen.measureText(WROTE).width;
   write(pen, style, { size, colour: on ? style.colours.q : style.colours.dim, bold: on });
-  pen.fillText(fittingText(pen, word, width - arrow), x + arrow, y);
+  fillName(pen, word, { x: x + arrow, y, size: textSize(style, size), room: width - arrow });
 }
 
 /** The largest label in two columns, and the space between them. */

@@ -181,7 +181,7 @@ export function wroteOf({ rolled: [{ river }], names: [own] }) {
 
 /** The labels of the answering stack where there is only space for one of both: what rows wrote, where they stand for that. @param {Facts} facts @returns {Name[]|null} */
 export const writtenLabels = (facts) =>
-  facts.written && isTranslation(facts) ? wroteOf(facts).map((word) => ({ word: `⇒ ${word}`, nth: null })) : null;
+  facts.written && isTranslation(facts) ? wroteOf(facts).map((word) => ({ word, nth: null })) : null;
 
 /** Between a row's label and what it wrote. */
 export const WROTE = "\u2009⇒ ";
