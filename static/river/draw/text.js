@@ -23,7 +23,7 @@ export function write(pen, style, { size, colour, align = "left", bold = false }
 }
 
 /** As much of a text as fits a width. @param {Pen} pen @param {string} text @param {number} width */
-export function fittingText(pen, text, width) {
+function fittingText(pen, text, width) {
   return cutToWidth(text, width, (one) => pen.measureText(one).width);
 }
 
@@ -37,16 +37,19 @@ export function fillName(pen, name, { x, y, size, room = Number.POSITIVE_INFINIT
   }
   const ends = pen.textAlign === "right";
   const width = Math.max(size * 1.1, pen.measureText(cap.mark).width + size * 0.5);
-  const left = ends ? x - width : x;
+  const nth = cap.nth ? pen.measureText(cap.nth).width + 1 : 0;
+  const left = ends ? x - width - nth : x;
   pen.textAlign = "center";
   pen.fillText(cap.mark, left + width / 2, y);
+  pen.textAlign = "left";
+  if (nth) pen.fillText(cap.nth, left + width + 1, y);
   pen.textAlign = ends ? "right" : "left";
   pen.strokeStyle = pen.fillStyle;
   pen.lineWidth = 1;
   pen.globalAlpha = 0.45;
   pen.strokeRect(left + 0.5, y - size * 0.8, width - 1, size * 0.94);
   pen.globalAlpha = 1;
-  return width;
+  return width + nth;
 }
 
 // What the model would say after each layer, below its column.
