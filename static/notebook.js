@@ -102,6 +102,9 @@ function createReading(given, onChange) {
         tree = picked(tree, at);
       }),
     prune() {},
+    /** What else could have been written, a file does not say. @returns {never[]} */
+    offered: () => [],
+    askOffered() {},
   };
 }
 
