@@ -80,6 +80,7 @@ export function createEdits(actions, model, set, ground) {
       list.draw({ groups, masks, trace, model: now, refused }, [undo, redo]);
       drawSides(shown, state, now);
       row.hidden = sides.box.hidden && !undoes;
+      actions.page.classList.toggle("has-edits", !row.hidden);
       setText(changed, row.hidden ? "" : changedWords(state, now));
     },
   };
