@@ -27,9 +27,12 @@ function fittingText(pen, text, width) {
   return cutToWidth(text, width, (one) => pen.measureText(one).width);
 }
 
+/** Where names are smaller, a mark is in quotes: its box would touch those of its neighbours. */
+const CAPPED = 12;
+
 /** A name that ends or begins at x; of a punctuation mark its key cap, as in the page's texts (ui/token_text.js). @param {Pen} pen @param {string} name @param {{x: number, y: number, size: number, room?: number}} at  size: in pixels @returns {number} its width */
 export function fillName(pen, name, { x, y, size, room = Number.POSITIVE_INFINITY }) {
-  const cap = capOf(name);
+  const cap = size >= CAPPED ? capOf(name) : null;
   if (!cap) {
     const text = fittingText(pen, name, room);
     pen.fillText(text, x, y);
