@@ -106,7 +106,7 @@ export function buildBoard() {
   };
 }
 
-/** Over each answer that can be taken, a button that takes it. The arrow keys go from one to the next. @param {HTMLElement} box @param {(id: number) => void} take */
+/** Over each answer that can be taken, a button that takes it; lines are too low for one, and the dock offers the same. The arrow keys go from one to the next. @param {HTMLElement} box @param {(id: number) => void} take */
 function createAnswerButtons(box, take) {
   const attrs = { class: "answers-taken", role: "group", "aria-label": t("candidates.title.next"), hidden: true };
   const node = h("div", { ...attrs, on: { keydown } });
@@ -133,8 +133,8 @@ function createAnswerButtons(box, take) {
 
   return {
     /** @param {Scene} scene @param {Shown} shown */
-    draw({ isStrip, answers: { x, y, width, step } }, { bars, offered }) {
-      const at = bars.map(({ id }) => offered.find((one) => one.id === id && one.take));
+    draw({ isStrip, answers: { x, y, width, step, inLine } }, { bars, offered }) {
+      const at = bars.map(({ id }) => (inLine ? undefined : offered.find((one) => one.id === id && one.take)));
       update(node, { style: { left: `${x}px`, top: `${y}px`, width: `${width}px` } });
       node.hidden = !at.some(Boolean);
       while (buttons.length < at.length) buttons.push(button());
