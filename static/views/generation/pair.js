@@ -11,7 +11,7 @@ import { comparedNodes, nodeShown } from "../../model/written.js";
 import { patchBetween, runOf } from "../../state/run.js";
 import { nodeAt, partedAt, textAt } from "../../state/text_tree.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
-import { briefPercent, number, significant } from "../../ui/format.js";
+import { briefPercent, integer, number, significant } from "../../ui/format.js";
 import { headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, nameNodes } from "../../ui/token_text.js";
@@ -28,8 +28,8 @@ import { editWords } from "./tree_picture.js";
  * @import { Session } from "./session.js"
  */
 
-/** How many tokens of what both begin with are written out; how many tokens and keys are listed, and from which share on. */
-const [COMMON, LISTED, LEAST] = [4, 4, 0.0005];
+/** How many tokens of what both begin with are written out, the room is for what differs; how many tokens and keys are listed, and from which share on. */
+const [COMMON, LISTED, LEAST] = [1, 4, 0.0005];
 /** From how many bits two distributions are called similar, different, very different. */
 const APART = [0.05, 0.5, 2];
 
@@ -39,15 +39,16 @@ const elementsOf = perRoot((root) => {
   const texts = h("div", { class: "pair-texts" });
   const next = h("div", { class: "pair-rows", dataset: { testid: "pair-next" } });
   const apart = h("span", { class: "apart", dataset: { testid: "pair-kl" } });
-  const [when, where] = [h("span", { class: "when" }), h("h3")];
-  const level = h("button", { class: "link", type: "button", dataset: { testid: "pair-level" } }, t("pair.level"));
+  const where = h("h3");
+  const level = h("button", { class: "link", type: "button", dataset: { testid: "pair-level" } });
   const looks = h("div", { class: "pair-rows", dataset: { testid: "pair-looks" } });
   const tools = h("div", { class: "tree-tools" });
   const attention = h("section", null, where, looks);
-  const both = h("section", null, h("h3", null, t("pair.next"), when, " ", apart), next);
+  const head = h("div", { class: "pair-head" }, h("h3", null, t("pair.next")), apart);
+  const both = h("section", null, head, next);
   const columns = h("div", { class: "pair-columns" }, both, attention);
   replace(root, h("div", { class: "bar" }, h("h2", null, t("pair.title")), tools), texts, columns);
-  return { texts, next, apart, when, level, where, looks, attention, tools };
+  return { texts, next, apart, head, level, where, looks, attention, tools };
 });
 
 /** @type {Draw} */
@@ -66,7 +67,7 @@ export function draw(root, trace, state, actions) {
     partedLine(state, two, session),
     [a, b].map((one, i) => textLine(i, one, common, { edit: edits[i], rest: restOf(state, two, i).map(session.word) })),
   );
-  sayLength(parts, state, { two, n: a.tokens.length - common }, actions);
+  sayLength(parts, state, two, actions);
   replace(parts.next, nextRows(a, b));
   sayApart(parts.apart, a, b);
   parts.attention.hidden = !open || !a.row || !b.row;
@@ -81,18 +82,16 @@ export function draw(root, trace, state, actions) {
 const ids = (...nodes) => /** @type {any} */ (nodes.map(({ tokens }) => tokens.map(({ id }) => id)));
 
 /**
- * Texts of different lengths are compared where the longer one is as long as the other: which place that is, and what writes the other one on.
- * @param {ReturnType<typeof elementsOf>} parts @param {State} state @param {{two: number[], n: number}} of  `n`: tokens since they parted @param {Actions} actions
+ * Texts of different lengths are compared where the longer one is as long as the other: what writes that one on.
+ * @param {ReturnType<typeof elementsOf>} parts @param {State} state @param {number[]} two @param {Actions} actions
  */
-function sayLength({ texts, when, level }, state, { two, n }, actions) {
+function sayLength({ head, level }, state, two, actions) {
   const short = two.findIndex((at, i) => at !== state.tree.pair[i]) === 0 ? 1 : 0; // the one that is not cut
-  const isCut = two.some((at, i) => at !== state.tree.pair[i]);
+  if (two.every((at, i) => at === state.tree.pair[i])) return level.remove();
   const { session, player } = writerOf(actions);
-  setText(when, isCut ? t("pair.next_after", { n }) : "");
-  level.hidden = !isCut;
-  if (!isCut) return;
+  if (!level.isConnected) head.append(level);
   const name = "AB"[short];
-  texts.children[texts.children.length - 2 + short].append(" ", level);
+  setText(level, t("pair.level", { name }));
   update(level, { title: t("pair.level_about", { name }) });
   level.onclick = () => {
     player.pause();
@@ -134,7 +133,7 @@ function nodeOf({ meta, tensors }, { model }, open) {
   };
 }
 
-/** "Parted at A it 70 % | B him 23 %; the whole text …", by the model's own probabilities. @param {State} state @param {number[]} two @param {Session} session */
+/** "Split: A him 23 % | B it 70 %; whole text: B 150 times likelier", by the model's own probabilities. @param {State} state @param {number[]} two @param {Session} session */
 function partedLine({ tree }, [a, b], session) {
   const parted = partedAt(tree, a, b);
   if (!parted) return null;
@@ -142,22 +141,22 @@ function partedLine({ tree }, [a, b], session) {
   const [first, second] = parted.map(({ id, p }, i) =>
     h("span", null, badge(i), " ", h("b", null, namedToken(session.word(id))), ` ${briefPercent(p)}`),
   );
-  const [whole, other] = parted.map(({ all }, i) => h("span", null, badge(i), ` ${smallPercent(all)}`));
+  const [whole, other] = parted.map(({ all }) => all);
+  const ratio = Math.max(whole, other) / Math.min(whole, other);
+  const vars = { name: badge(whole > other ? 0 : 1), times: timesText(ratio) };
   const split = phrase("pair.parted", { first, second });
-  const all = h("span", null, phrase("pair.parted_all", { whole, other })); // never over two lines
-  return h(
-    "p",
-    { class: "parted", title: t("pair.parted_about"), dataset: { testid: "pair-parted" } },
-    split,
-    " ",
-    all,
-  );
+  const all = Number.isFinite(ratio) && h("span", null, phrase("pair.parted_all", vars)); // never over two lines
+  const title = t("pair.parted_about", { whole: smallPercent(whole), other: smallPercent(other) });
+  return h("p", { class: "parted", title, dataset: { testid: "pair-parted" } }, split, " ", all);
 }
 
 /** A product of many probabilities has its size in its first digits. @param {number} p */
 const smallPercent = (p) => (p < 0.001 ? `${significant(100 * p, 1)}\u202f%` : briefPercent(p));
 
-/** "A … red car and said": what only this text has is bold, what is not compared pale. @param {number} i @param {Node} node @param {number} common @param {{edit: string, rest: Token[]}} more */
+/** Two digits: "2.8", "150". @param {number} ratio */
+const timesText = (ratio) => (ratio < 9.95 ? number(ratio, 1) : integer(Number(ratio.toPrecision(2))));
+
+/** "A … gave him some": what only this text has is bold, what is not compared pale. @param {number} i @param {Node} node @param {number} common @param {{edit: string, rest: Token[]}} more */
 function textLine(i, { tokens }, common, { edit, rest }) {
   const before = textOf(tokens.slice(Math.max(0, common - COMMON), common));
   const own = h("b", null, textOf(tokens.slice(common)));
@@ -194,14 +193,16 @@ function nextRows(a, b) {
   );
 }
 
-/** How far the two distributions are apart, over the whole vocabulary: in words, by the larger divergence. @param {HTMLElement} root @param {Node} a @param {Node} b */
+/** How far the two distributions are apart, over the whole vocabulary: in words, and the larger divergence in bits. @param {HTMLElement} root @param {Node} a @param {Node} b */
 function sayApart(root, { logP: p }, { logP: q }) {
   if (!p || !q) {
     setText(root, t("pair.many"));
     return update(root, { title: null, dataset: { ab: null, ba: null } });
   }
   const [ab, ba] = [klBits(p, q), klBits(q, p)];
-  setText(root, t(`pair.apart.${APART.filter((least) => Math.max(ab, ba) >= least).length}`));
+  const most = Math.max(ab, ba);
+  const words = t(`pair.apart.${APART.filter((least) => most >= least).length}`);
+  replace(root, words, h("span", { class: "dim" }, ` KL\u00a0${number(most, 1)}`));
   const vars = { ab: number(ab, 3), ba: number(ba, 3), nearly: number(APART[0], 2), very: number(APART[2], 0) };
   return update(root, { title: t("pair.kl_about", vars), dataset: { ab, ba } });
 }
