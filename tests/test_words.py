@@ -83,7 +83,7 @@ def test_a_number_never_runs_into_a_name(language: str) -> None:
 
 
 DECIDED = {
-    "river.without_cut": "Hide {key} from {query}",
+    "river.without_cut": "Hide {key} from {query}[[ in all layers]]",
     "river.cut_many": "{n} connections hidden. ",
     "changed.hidden_in": "{n} connections hidden in {place}",
     "river.lens_here": "Best guess after this layer: ",

@@ -163,8 +163,9 @@ export function groupsOf(state, model) {
   return [true, false].reduce(byRow, groups);
 }
 
-/** How many edits they are: a connection is one, in however many layers. @param {Group[]} groups */
-export const countOf = (groups) => groups.reduce((sum, one) => sum + (one.kind === "edges" ? one.n : 1), 0);
+/** How many edits they are: a connection is one, in however many layers, and so is each head that is off. @param {Group[]} groups */
+export const countOf = (groups) =>
+  groups.reduce((sum, one) => sum + (one.kind === "edges" || one.kind === "heads" ? one.n : 1), 0);
 
 /** @typedef {{at: number, on: boolean, edit: Intervention, name: string, edge?: Edge, head?: Head}} Found */
 

@@ -286,8 +286,7 @@ function uncovering(frame) {
 /** What Escape leaves: an open drawer, the pencil that the reader took, then a place. @param {State} state @param {Model} model @returns {Patch|null} */
 export function escaped(state, model) {
   if (state.drawer !== null) return { drawer: null };
-  const { pencil, step } = attentionState.of(state);
-  const draws = pencil === "on" && step !== "masked"; // at the mask it lies ready for everyone
+  const draws = attentionState.of(state).pencil === "on";
   if (draws && state.view === "attention" && state.file === null && !state.compare) return { viewState: pencilDown };
   return riverState.of(state).shown ? outward(state, model) : null;
 }

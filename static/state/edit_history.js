@@ -23,6 +23,8 @@ const SUBJECT = /** @type {const} */ (["model", "text", "pixels", "file", "lesso
 
 /** @typedef {Pick<State, typeof EDITED[number]>} Edits */
 
+/** @typedef {{edits: Edits, between: Edits[]}} Undone  edits that were taken back, and the steps that led to them */
+
 /** @param {State} state @returns {Edits} */
 const editsIn = (state) => /** @type {any} */ (Object.fromEntries(EDITED.map((name) => [name, state[name]])));
 
@@ -32,12 +34,17 @@ const MOST = 100;
 export function createEditHistory() {
   let last = /** @type {State|null} */ (null);
   let past = /** @type {Edits[]} */ ([]);
-  let future = /** @type {Edits[]} */ ([]);
+  let future = /** @type {Undone[]} */ ([]);
+  let takesBack = false;
 
-  /** To be called with every state. One with earlier edits, also by the browser's Back, has taken back what came after them. @param {State} state */
+  /**
+   * To be called with every state. One with earlier edits, also by the browser's Back, has taken back what came after them: all of it is
+   * one step, which one redo brings back.
+   * @param {State} state
+   */
   function see(state) {
-    const before = last;
-    last = state;
+    const [before, takenBack] = [last, takesBack];
+    [last, takesBack] = [state, false];
     if (!before || SUBJECT.some((name) => !sameValue(before[name], state[name]))) {
       [past, future] = [[], []];
       return;
@@ -45,12 +52,13 @@ export function createEditHistory() {
     const [was, now] = [editsIn(before), editsIn(state)];
     if (sameValue(was, now)) return;
     const at = past.findLastIndex((one) => sameValue(now, one));
-    if (at >= 0) {
-      future = [...future, was, ...past.slice(at + 1).reverse()];
-      past = past.slice(0, at);
-    } else if (sameValue(now, future.at(-1) ?? null)) {
+    const [next] = future.slice(-1);
+    if (at >= 0 || takenBack) {
+      future = [...future, { edits: was, between: past.slice(at + 1) }];
+      past = past.slice(0, Math.max(at, 0));
+    } else if (next && sameValue(now, next.edits)) {
       future.pop();
-      past.push(was);
+      past.push(was, ...next.between);
     } else {
       past = [...past, was].slice(-MOST);
       future = [];
@@ -59,8 +67,12 @@ export function createEditHistory() {
 
   return {
     see,
+    /** The next change takes edits back that no change here made: a link brought them. */
+    takingBack: () => {
+      takesBack = true;
+    },
     /** The edits to return to; null: there are none. */
     undo: () => past.at(-1) ?? null,
-    redo: () => future.at(-1) ?? null,
+    redo: () => future.at(-1)?.edits ?? null,
   };
 }

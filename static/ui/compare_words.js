@@ -2,7 +2,7 @@
 
 import { causalIn, isTrained, maskChanges } from "../model/compare/runs.js";
 import { attentionsOf, predictsTokens, skipsPads, writesTarget } from "../model/description.js";
-import { headsOff } from "../model/edits.js";
+import { countOf, groupsOf, headsOff } from "../model/edits.js";
 import { openedLayers } from "../model/interventions.js";
 import { percent } from "./format.js";
 import { attentionWords } from "./heads.js";
@@ -10,6 +10,7 @@ import { keyFor, t } from "./i18n.js";
 
 /**
  * @import { Pair } from "../model/compare/compare.js"
+ * @import { Group } from "../model/edits.js"
  * @import { State } from "../state/store.js"
  */
 
@@ -19,7 +20,6 @@ import { keyFor, t } from "./i18n.js";
  */
 export function runWords(state, model) {
   const { padCount, padSide, padMask, padFollow, hidden, interventions } = state;
-  const { layers, on } = causalNow(state, model);
   const words = [causalWords(state, model)];
   if (padCount) {
     words.push(t(`compare.run.pads_${padSide}`, { n: padCount }));
@@ -29,8 +29,12 @@ export function runWords(state, model) {
   else words.push(t("compare.run.no_pad"));
   const off = headsOff(interventions, attentionsOf(model)).length;
   if (off) words.push(t("compare.run.heads", { n: off }));
-  const edits = interventions.length - off - (on === "causal_layers" ? layers.length : 0);
-  if (edits) words.push(t("compare.run.edits", { n: edits }));
+  const isEdge = (/** @type {Group} */ { kind }) => kind === "edge" || kind === "edges";
+  const groups = groupsOf({ interventions, paused: [] }, model); // a connection is one, in however many layers
+  const cut = countOf(groups.filter(isEdge));
+  if (cut) words.push(t("compare.run.hidden", { n: cut }));
+  const others = groups.filter(({ kind }) => kind === "other").length;
+  if (others) words.push(t("changed.brief_others", { n: others }));
   const all = words.join(t("compare.comma"));
   return isTrained(state) ? t("compare.run.trained", { run: all }) : all;
 }

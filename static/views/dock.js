@@ -180,7 +180,6 @@ function createCandidates(actions, session) {
   const attrs = { class: "not-drawn", hidden: true, dataset: { testid: "not-drawn" } };
   const border = h("span", { ...attrs, role: "separator" });
   const node = h("div", { class: "candidates", role: "group" }, head, list);
-  restingAfterClick(node);
   /** What does not fit is in a second line, out of sight: not to be reached. */
   const fit = () =>
     measured(
@@ -201,11 +200,13 @@ function createCandidates(actions, session) {
       const kind = kindOf(trace.model);
       const { said, found } = CANDIDATES[kind](trace, state, actions);
       head.dataset.kind = kind;
-      if (trace.key !== drawn)
+      if (trace.key !== drawn) {
         measured(
           () => node.scrollLeft,
           (at) => at && node.scrollTo({ left: 0 }),
         );
+        self.onPoint(null); // it said why another one is not drawn
+      }
       drawn = trace.key;
       replace(after, said);
       after.hidden = said === null;
@@ -227,15 +228,14 @@ function createCandidates(actions, session) {
       fit();
     },
   };
-  for (const [comes, goes] of [
-    ["pointerover", "pointerleave"],
-    ["focusin", "focusout"],
-  ]) {
-    const cutAt = (/** @type {Event} */ { target }) =>
-      chips.find(({ button }) => button.contains(/** @type {Node} */ (target)));
-    node.addEventListener(comes, (event) => self.onPoint(cutAt(event)?.cut ?? null));
-    node.addEventListener(goes, () => self.onPoint(null));
-  }
+  const point = (/** @type {Event} */ { target }) => {
+    const chip = chips.find(({ button }) => button.contains(/** @type {Node} */ (target)));
+    self.onPoint(chip?.cut ?? null);
+  };
+  node.addEventListener("pointerover", (event) => node.dataset.rests === undefined && point(event));
+  node.addEventListener("focusin", point);
+  for (const goes of ["pointerleave", "focusout"]) node.addEventListener(goes, () => self.onPoint(null));
+  restingAfterClick(node, actions.page, point);
   return self;
 }
 
@@ -331,15 +331,19 @@ function candidateOf(token, words, kind, more) {
   return { text: offeredText(token), id: token.id, words: kind ? `${said} · ${kind}` : said, ...more };
 }
 
-/** After a click other chips come under the pointer, which has pointed at none of them until it moves. @param {HTMLElement} node */
-function restingAfterClick(node) {
+/** After a click, here or elsewhere, other chips come under the pointer, which has pointed at none of them until it moves. @param {HTMLElement} node @param {EventTarget} page @param {(event: Event) => void} moved */
+function restingAfterClick(node, page, moved) {
   let at = "";
   const placeOf = (/** @type {MouseEvent} */ { clientX, clientY }) => `${Math.round(clientX)} ${Math.round(clientY)}`;
-  node.addEventListener("click", (event) => {
-    at = placeOf(event);
+  page.addEventListener("click", (event) => {
+    at = placeOf(/** @type {MouseEvent} */ (event));
     node.dataset.rests = "";
   });
-  node.addEventListener("pointermove", (event) => placeOf(event) !== at && delete node.dataset.rests);
+  node.addEventListener("pointermove", (event) => {
+    if (node.dataset.rests === undefined || placeOf(event) === at) return;
+    delete node.dataset.rests;
+    moved(event);
+  });
 }
 
 function makeChip() {

@@ -149,6 +149,7 @@ function createUndo(actions, model, set, ground) {
   const back = () => {
     const edits = history.undo();
     if (edits) return toward(edits);
+    history.takingBack();
     set((state) => {
       const last = groupsOf(state, model()).at(-1); // a link brought it
       return last ? without(state, last.edits) : trainedAgain(state, model());
@@ -170,7 +171,10 @@ function createUndo(actions, model, set, ground) {
       h("span", { class: "sign", "aria-hidden": true }, sign),
       h("span", { class: "word" }, word),
     );
-  const restore = () => set((state) => ({ ...trainedAgain(state, model()), viewState: pencilDown }));
+  const restore = () => {
+    history.takingBack();
+    set((state) => ({ ...trainedAgain(state, model()), viewState: pencilDown }));
+  };
   const undo = button("edit-undo", "undo", back, ["Control+Z", t("edits.undo_about")], ["↶", t("masks.undo")]);
   const redo = button("edit-redo", "redo", again, ["Control+Shift+Z", t("edits.redo_about")], ["↷", t("edits.redo")]);
   const about = `${t("note.as_trained")} (Alt + U)`;
@@ -189,12 +193,12 @@ function createUndo(actions, model, set, ground) {
   const see = (count) => {
     history.see(withChanges(actions.get(), model()));
     const redoes = history.redo() !== null;
-    // Both keep their places while there is an edit; after the last one, redo is a key's.
+    // Both keep their places while there is an edit, or one that can be brought back.
     update(undo, { disabled: count === 0 });
     update(redo, { disabled: !redoes });
     all.hidden = count < 2;
-    for (const button of [undo, redo]) button.hidden = count === 0;
-    return count > 0;
+    for (const button of [undo, redo]) button.hidden = count === 0 && !redoes;
+    return count > 0 || redoes;
   };
   return { undo, redo, all, see };
 }
@@ -334,7 +338,7 @@ function chipOf({ on, edits }, words, at, set) {
 /** The attention that an edit is in, if there are several; a chip leaves it to the sentence. @param {string|null|undefined|false} of */
 const ofWords = (of) => (of ? h("span", { class: "of" }, `${of} · `) : "");
 
-/** "red₂ ↛ car · all layers", "head 5·2 off". @param {Group} group @param {ModelTrace|null} trace @param {Model} model @returns {Words} */
+/** "all layers: red₂ ↛ car", "head 5·2 off". @param {Group} group @param {ModelTrace|null} trace @param {Model} model @returns {Words} */
 export function groupWords(group, trace, model) {
   if (group.kind === "edge" || group.kind === "edges") return edgeWords(group, trace);
   if (group.kind === "other") return otherWords(group.edit, trace, model);
@@ -377,9 +381,7 @@ function edgeWords(group, trace) {
   const [queries, keys] = group.kind === "edge" ? [[query], [key]] : [group.queries, group.keys];
   const where = all ? "all_layers" : layers > 1 ? "layers" : head === undefined ? "layer" : "head";
   const words = { query: named("queries", queries), key: named("keys", keys), layer, head: head ?? "", layers };
-  const said = phrase(`edits.${where}`, words);
-  const end = said.indexOf(words.key) + 1;
-  return [...said.slice(0, end), h("span", { class: "where" }, said.slice(end))]; // a narrow chip leaves that to the sentence
+  return phrase(`edits.${where}`, words);
 }
 
 /** An edit of a part, of the formula, or one that no gesture makes. @param {State["interventions"][number]} edit @param {ModelTrace|null} trace @param {Model} model @returns {Words} */

@@ -127,8 +127,7 @@ export const AVERAGES = /** @type {const} */ ([
 
 /**
  * Which step on the way to the weights is shown, and how they are drawn. `heads`, for lines: the open one (null), the mean of its layer,
- * or these of its layer. `unit`: null while nobody chose, which is characters where most tokens are bytes. `pencil`: auto is on
- * at the step of the mask.
+ * or these of its layer. `unit`: null while nobody chose, which is characters where most tokens are bytes.
  */
 export const attentionState = viewState("attention", {
   step: choice("weights", "content", "distance", "added", "qk", "uncapped", "scaled", "bias", "masked", "feature"),
@@ -137,12 +136,12 @@ export const attentionState = viewState("attention", {
   unit: { ...choice("tokens", "characters", "words"), initial: null },
   average: choice(...AVERAGES),
   part: choice("all", "aa", "ab", "ba", "bb"),
-  pencil: { ...choice("auto", "on", "off"), unlinked: /** @type {const} */ (true) }, // who opens a link reads first
+  pencil: { ...choice("off", "on"), unlinked: /** @type {const} */ (true) }, // who opens a link reads first
   scope: { ...choice(...SCOPES), unlinked: /** @type {const} */ (true) },
 });
 
 /** How an attention's pencil lies until somebody takes it. */
-export const pencilDown = attentionState.patch({ pencil: "auto", scope: "head" }).viewState;
+export const pencilDown = attentionState.patch({ pencil: "off", scope: "head" }).viewState;
 
 /** Its puzzles are of these weights. */
 export const GAME_MODEL = "stories-gpt";

@@ -197,7 +197,7 @@ def test_the_start_page_leads_on_and_back_returns(open_page: "Callable[..., Page
     page.get_by_test_id("start-translation").click()
     page.wait_for_url("**translate-enja**")
     assert "view=attention" not in page.url
-    expect(page.get_by_test_id("river-says")).to_contain_text(re.compile("The model wrote 車 .*Hide car from 車"))
+    expect(page.get_by_test_id("river-says")).to_contain_text(re.compile("The model wrote 車 .*Hide car from 車 in"))
     expect(page.locator(".strip .tok.k")).to_contain_text("car")  # the source word that the sentence names
     lies = page.get_by_test_id("river").evaluate(TOP)
     page.get_by_test_id("edit").click()

@@ -138,9 +138,19 @@ test("undo and redo follow the edits, and forget them with the sentence", () => 
   history.see(stateWith({ causal: false, padCount: 1 }));
   assert.equal(history.redo(), null, "what was undone is another way");
   for (const state of [off, both, start]) history.see(state); // all of them are undone at once
-  assert.deepEqual([history.undo(), history.redo()?.causal], [null, false]);
-  history.see(off);
-  assert.deepEqual(history.redo()?.interventions, hidden.interventions, "and redone one after the other");
+  assert.equal(history.undo(), null);
+  assert.deepEqual(history.redo()?.interventions, hidden.interventions, "and redone at once");
+  history.see(both);
+  assert.deepEqual([history.undo()?.causal, history.undo()?.interventions], [false, []], "then undone one by one");
+  for (const state of [off, start, off]) history.see(state);
+  assert.deepEqual(history.redo()?.interventions, hidden.interventions, "two steps back, two again");
   history.see(stateWith({ text: "three" }));
   assert.equal(history.undo(), null);
+  const brought = stateWith({ text: "three", interventions: hidden.interventions });
+  const linked = createEditHistory();
+  linked.see(brought);
+  linked.takingBack();
+  linked.see({ ...brought, interventions: [] });
+  const brings = linked.redo()?.interventions;
+  assert.deepEqual([linked.undo(), brings], [null, hidden.interventions], "what a link brought is redone, too");
 });

@@ -185,7 +185,7 @@ test("the pencil is laid down with the head, and kept within it", () => {
   const before = /** @type {any} */ ({ ...DEFAULTS, model: "a", view: "attention", viewState: { attention } });
   /** @param {object} patch */
   const after = (patch) => fitted(before, patch, () => model, []).viewState?.attention ?? attention;
-  assert.deepEqual(after({ view: "model" }), { pencil: "auto", scope: "head" });
+  assert.deepEqual(after({ view: "model" }), { pencil: "off", scope: "head" });
   assert.deepEqual(after({ head: 1 }), attention);
   assert.deepEqual(after({ viewState: { attention: { scope: "layer" } } }), { scope: "layer" }, "as it is set");
   const lesson = fitted({ ...before, lesson: "masks" }, { view: "model" }, () => model, []);

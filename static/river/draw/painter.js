@@ -163,6 +163,8 @@ function headStyle({ facts, trace }, preview) {
       preview?.head.attention === attention && preview.head.layer === layer && preview.head.head === head,
     headsTitle: (/** @type {Open} */ open) => {
       const layer = layerTitle(open, open.layer, false);
+      // On a phone the key of the colours is below the heads: its few words stand over them.
+      if (showsChange({ facts, trace })) return t("river.heads_changed_of", { layer });
       const bars = hasBars(trace) ? t("river.head_bars_short") : "";
       return t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool }) + bars;
     },

@@ -132,7 +132,9 @@ export function actionsOf(newest, facts, { measuring }) {
     knockOut: canKnockOut ? (line) => toggle([line]) : null,
     hides(line) {
       if (!canKnockOut) return null;
-      return isKnockedOut(facts, line) ? t("river.restore", { n: 1 }) : t("river.without_cut", endsOf(facts, line));
+      if (isKnockedOut(facts, line)) return t("river.restore", { n: 1 });
+      const { river } = facts.rolled[line.to];
+      return t("river.hide_in", { layer: layerTitle(river, line.layer, false) });
     },
     knockOutAll: ({ side }, token) =>
       canKnockOut && toggle(edgesTo(facts.before?.[0] ?? facts.rolled[0], facts.row, side, token)),

@@ -26,7 +26,8 @@ export function changeWords(facts, predicts, head = null) {
   if (!masks) return [...cut, ...fallWords(facts, predicts), ...nextWords(facts)];
   const untrained = untrainedWords(masks);
   const several = severalWords(facts, masks);
-  if (several && !isEnd) return [several, ...answerWords(facts), ...untrained];
+  // A phone has no third line for it.
+  if (several && !isEnd) return [several, ...answerWords(facts), h("span", { class: "roomy" }, untrained)];
   const end = [...untrained, ...backWords(masks)];
   const inHead = head && isRead(masks) && hereWords(facts, masks, head);
   if (inHead && !isEnd)
@@ -218,7 +219,8 @@ function answerWords({ fall, answers: [first] }, briefly = false) {
   const [before, after] = [briefPercent(fall.before), briefPercent(fall.after)];
   const change = before === after ? "stays" : fall.after < fall.before ? "falls" : "rises";
   const other = first.id !== fall.answer.id && first;
-  if (briefly && other) return phrase("say.answer_now", { now: answerMark(other), p: briefPercent(other.p) });
+  const now = other && { now: answerMark(other), p: briefPercent(other.p) };
+  if (briefly && now) return phrase("say.answer_now", { answer: answerMark(fall.answer), before, ...now });
   const to = briefly && change !== "stays" ? "_to" : "";
   return changedAnswer(`${change}${to}`, { answer: answerMark(fall.answer), before, after }, other);
 }

@@ -89,7 +89,8 @@ function headSentence(facts, { layer, head, edge, weight, most, masked }) {
   const offer = (hides, { p }) => {
     const attrs = { class: "link", type: "button", dataset: { testid: `hide-in-${hides}`, hides } };
     const alone = hides === "layer" && !offered[0] ? "_alone" : "";
-    const cut = h("button", attrs, phrase(`say.hide_in_${hides}${alone}`, { key: keyMark(keyNameOf(facts, edge)) }));
+    const named = { layer, key: keyMark(keyNameOf(facts, edge)) };
+    const cut = h("button", attrs, phrase(`say.hide_in_${hides}${alone}`, named));
     const verb = p < before ? "without" : "without_rises";
     return h(
       "span",
@@ -174,7 +175,7 @@ function decidingWords(facts) {
   if (briefPercent(deciding.p) === briefPercent(start.p))
     return [t(isEnded(facts) ? "river.pick" : keyFor({ picture }, "river.without_none"))];
   const [edge] = deciding.edges;
-  const words = phrase("river.without_cut", {
+  const words = phrase(deciding.edges.length > 1 ? "river.without_cut" : "river.without_cut_one", {
     query: queryMark(queryNameOf(facts, edge)),
     key: keyMark(keyNameOf(facts, edge)),
   });

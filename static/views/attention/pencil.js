@@ -94,8 +94,7 @@ function whyNot(trace, state) {
 export function drawPencil(pencil, trace, state, actions, redraw) {
   const why = whyNot(trace, state);
   const away = state.lesson !== null || state.quiz;
-  const on = !away && why === null && isPencilOn(trace.attention, state);
-  const auto = openAttentionStep(trace.attention, state) === "masked";
+  const on = !away && why === null && isPencilOn(state);
   const { box, button, scopes, says } = pencil;
   box.hidden = away;
   box.parentElement?.classList.toggle("with-pencil", !away);
@@ -106,7 +105,7 @@ export function drawPencil(pencil, trace, state, actions, redraw) {
     title: t(why ?? "pencil.about"),
   });
   button.onclick = () => {
-    if (why === null) actions.set(attentionState.patch({ pencil: on === auto ? (on ? "off" : "on") : "auto" }));
+    if (why === null) actions.set(attentionState.patch({ pencil: on ? "off" : "on" }));
   };
   setText(/** @type {Element} */ (button.lastChild), t(on ? "pencil.done" : "pencil.edit"));
   scopes.box.hidden = !on;

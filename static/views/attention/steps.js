@@ -66,8 +66,5 @@ export function averageNeeds(average, attention, layer) {
   return tensorNeeds(...(average.endsWith("heads") ? [taps[layer]] : taps));
 }
 
-/** Whether the pencil is on: as the reader left it, otherwise at the step of the mask. @param {Attention} attention @param {{viewState: ViewStates}} state */
-export function isPencilOn(attention, state) {
-  const { pencil } = attentionState.of(state);
-  return pencil === "auto" ? openAttentionStep(attention, state) === "masked" : pencil === "on";
-}
+/** Whether the reader took the pencil: no step takes it. @param {{viewState: ViewStates}} state */
+export const isPencilOn = (state) => attentionState.of(state).pencil === "on";

@@ -114,7 +114,7 @@ export function createEyes(root, eye, actions) {
       drawOpen(eye, open, now, {
         isOff: setOff.has(headKey(open)),
         hidden: !offers(now.attention) || state.lesson !== null || state.file !== null,
-        aside: state.view === "attention" && !state.compare && isPencilOn(now.attention, state),
+        aside: state.view === "attention" && !state.compare && isPencilOn(state),
       });
     actions.page.classList.toggle("head-off", isOff);
     const content = JSON.stringify([[...off], now.model.name, rows.length]);
