@@ -840,8 +840,7 @@ def test_two_texts_are_compared_with_the_models_own_numbers(
     second = ids_of(page)
     page.get_by_test_id("tree-pick").click()  # with the text that it forked from
     expect(page.get_by_test_id("pair-kl")).to_be_visible()
-    level = page.get_by_test_id("pair-level")
-    assert level.evaluate(IN_SIGHT), "a row that cuts its text may not hold the link"
+    assert page.get_by_test_id("pair-level").evaluate(IN_SIGHT), "a row that cuts its text may not hold the link"
     names = ["logits", f"layers.{LAYER}.attn.pattern"]
     runs = [trace(checkpoint, ids, names).tensors for ids in (first, second)]
     logits = np.stack([run["logits"][-1].double().numpy() for run in runs])
@@ -867,7 +866,7 @@ def test_two_texts_are_compared_with_the_models_own_numbers(
     assert max(float(looks.get_attribute(f"data-{one}") or 0) for one in "ab") == pytest.approx(float(most), abs=1e-5)
     written = written_as_long(page, second, n + 3)
     goes_to_its_text(page, longer, n)
-    page.get_by_test_id("pair-clear").click()
+    is_compared_from_inside(page)
     expect(page.get_by_test_id("next-where")).to_be_visible()
     ends(page).first.click()
     expect(page.get_by_test_id("tree-pick-hint")).to_have_text("A is chosen. Press B at the end of the other text.")
@@ -897,6 +896,17 @@ def goes_to_its_text(page: "Page", first: list[int], n: int) -> None:
     settled(page, n + 3)
     for length in (n + 2, n + 1):
         press(page, "back", length)
+
+
+def is_compared_from_inside(page: "Page") -> None:
+    """A text that goes on after the shown token has its mark at the end of its row, not over an edge."""
+    page.get_by_test_id("pair-clear").click()
+    page.get_by_test_id("tree-pick").click()  # from inside its text
+    expect(page.get_by_test_id("pair-kl")).to_be_visible()
+    expect(ends(page)).to_have_text(["A", "B"])  # at the ends of their rows, not over an edge
+    for name in "ab":
+        expect(page.locator(f".tree-edges .edge.{name}").first).to_be_attached()
+    page.get_by_test_id("pair-clear").click()
 
 
 def written_as_long(page: "Page", text: list[int], n_tokens: int) -> list[int]:

@@ -250,6 +250,24 @@ test("the picture keeps its height while a text is written, and labels thin out"
   assert.deepEqual(named(27).slice(0, 12), named(26).slice(0, 12), "they stay where the text goes on");
 });
 
+test("where two columns of names have room, every row keeps its name while rows are near each other", () => {
+  const of = (/** @type {number} */ n) => {
+    const share = Array.from({ length: n * n }, (_, i) => (i % n <= i / n ? 1 / (Math.floor(i / n) + 1) : 0));
+    const frame = { ...FRAME, labels: [80], paired: [true] };
+    return riverLayout(rollout(rivers(alone([share, share], n)), "main", n - 1), n - 1, frame).bands[0];
+  };
+  const { rows: few, labelled: own, outer: none } = of(8);
+  assert.deepEqual([own.size, none.size, few.length], [8, 0, 8], "one column, where rows are far apart");
+  const { rows, labelled, outer } = of(26);
+  assert.equal(labelled.size, 26);
+  assert.ok(rows[0].height < 13 && !outer.has(rows[25]), "the chosen one stands next to its row");
+  for (const column of [[...outer], rows.filter((row) => !outer.has(row))]) {
+    const at = column.map(({ y }) => y);
+    const gaps = at.slice(1).map((y, i) => y - at[i]);
+    assert.ok(Math.min(...gaps) >= 10.4, `${Math.min(...gaps)}: names of 10.5 px`);
+  }
+});
+
 test("the pointer finds the line it is on, not its stream", () => {
   const scene = riverLayout(rollout(rivers(SMALL), "main", 1), 1, FRAME);
   for (const line of scene.lines) Object.assign(line, { shown: !line.own });

@@ -68,7 +68,8 @@ function drawLensOf(pen, layer, { y, arrived }, style) {
   const x = 2 + pen.measureText(style.lensHere).width;
   if (!arrived) return; // the streams have not come so far
   write(pen, style, { size: 15, colour: final ? style.colours.bar : style.colours.dim });
-  pen.fillText(`${name} ${text}`, x, y);
+  const named = fillName(pen, name, { x, y, size: textSize(style, 15) });
+  pen.fillText(` ${text}`, x + named, y);
 }
 
 /** What the model would say if it stopped after each layer, in the colour of the answer once it is that. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
@@ -139,8 +140,8 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
     const face = { colour: rest ? colours.dim : colours.ink, bold: i === 0 };
     const full = rest || inLine ? 13 : 15;
     write(pen, style, { size: full, ...face });
-    // The first one is never cut.
-    if (i === 0)
+    // The first one and that of all others are never cut.
+    if (i === 0 || rest)
       write(pen, style, { size: full * Math.min(1, Math.max(0.6, room / pen.measureText(name).width)), ...face });
     fillName(pen, name, { x, y: top + 14 * style.type, size: textSize(style, full), room });
     const line = top + (inLine ? 6 : 18) * style.type;
@@ -220,22 +221,30 @@ function drawWrote(pen, word, { x, y, size, width }, on, style) {
   fillName(pen, word, { x: x + arrow, y, size: textSize(style, size), room: width - arrow });
 }
 
-/** The largest label in two columns, and the space between them. */
-const [IN_COLUMNS, BETWEEN_COLUMNS] = [11, 8];
+/** The least and the largest label in two columns, on a phone and of all layers, and the space between them. */
+const [IN_COLUMNS, IN_COLUMNS_OF_STACK, BETWEEN_COLUMNS] = [[9, 11], [10.5, 12], 8];
 
 /** The size of labels in two columns, and where those in the outer one end. @param {Pen} pen @param {Band} band @param {Name[]} names @param {PictureStyle} style */
 function twoColumns(pen, { rows, labelled, outer, columns, chosen }, names, style) {
   const pitch = Math.min(...rows.map(({ height }) => height));
-  const size = Math.max(9, Math.min(IN_COLUMNS, Math.floor((1.7 * pitch) / style.type)));
+  const alone = columns.filter(({ x0, x1 }) => x1 > x0).length === 1;
+  const [least, most] = alone ? IN_COLUMNS : IN_COLUMNS_OF_STACK;
   const edge = columns[0].x0 - LABEL_GAP;
-  /** @param {Row} row */
-  const widthOf = ({ from }) => {
-    const bold = from === chosen;
-    write(pen, style, { size: bold ? LABEL_SIZE : size, colour: style.colours.ink, bold });
-    return pen.measureText(nameText(names[from])).width;
+  // Where all layers are drawn, the chosen row is as high as its river: no other name is beside its own.
+  const within = [...labelled].filter((row) => !outer.has(row) && (alone || row.from !== chosen));
+  /** @param {Row[]} own @param {number} size */
+  const widest = (own, size) => {
+    const widths = own.map(({ from }) => {
+      const bold = from === chosen;
+      write(pen, style, { size: bold ? LABEL_SIZE : size, colour: style.colours.ink, bold });
+      return pen.measureText(nameText(names[from])).width;
+    });
+    return Math.max(0, ...widths);
   };
-  const inner = Math.max(0, ...[...labelled].filter((row) => !outer.has(row)).map(widthOf));
-  return { size, right: edge - Math.min(inner + BETWEEN_COLUMNS, (edge + BETWEEN_COLUMNS) / 2) };
+  const fits = (/** @type {number} */ size) =>
+    alone || widest(within, size) + BETWEEN_COLUMNS + widest([...outer], size) <= edge;
+  const size = Math.max(least, Math.min(fits(most) ? most : most - 1, Math.floor((1.7 * pitch) / style.type)));
+  return { size, right: edge - Math.min(widest(within, size) + BETWEEN_COLUMNS, (edge + BETWEEN_COLUMNS) / 2) };
 }
 
 /** From a label in the outer column to its row, between two others. @param {Pen} pen @param {Row} row @param {[number, number]} x @param {PictureStyle} style */

@@ -82,18 +82,21 @@ export function labelledRows(rows, peaks, chosen, apart, pitch = rows[0]?.height
   return new Set(kept);
 }
 
-/** Labels in two columns are at least this far apart in each. */
-const IN_COLUMN = 9.6;
+/** Labels in two columns are at least this far apart in each; of a stack with all its layers, beside which they have the size of other labels. */
+const [IN_COLUMN, IN_COLUMN_OF_STACK] = [9.6, 10.4];
+
+/** All layers have their names in one column from this pitch on. */
+const ONE_COLUMN = 13;
 
 /**
  * Where rows are too near for one column of labels: every second one has its label one column further left. The chosen one stays
  * next to its row.
- * @param {Row[]} rows @param {number[]} peaks @param {number|null} chosen @param {{pitch: number, type: number}} of
+ * @param {Row[]} rows @param {number[]} peaks @param {number|null} chosen @param {{pitch: number, apart: number}} of
  * @returns {{labelled: Set<Row>, outer: Set<Row>}}
  */
-function inTwoColumns(rows, peaks, chosen, { pitch, type }) {
+function inTwoColumns(rows, peaks, chosen, { pitch, apart }) {
   /** @param {Row[]} own */
-  const named = (own) => labelledRows(own, peaks, chosen, IN_COLUMN * type, 2 * pitch);
+  const named = (own) => labelledRows(own, peaks, chosen, apart, 2 * pitch);
   const aside = rows.filter((row, i) => i % 2 === 1 && row.from !== chosen);
   const outer = named(aside);
   const inner = named(rows.filter((row) => !aside.includes(row)));
@@ -148,6 +151,7 @@ export function bandsOf(rolled, row, frame, above) {
     mostPitch,
     large = false,
     waits = false,
+    paired = [],
     start = false,
     labelPitch = (strip ? LABEL_PITCH : rolled.length > 1 ? PITCH_OF_TWO : OWN_PITCH) * type,
   } = frame;
@@ -182,17 +186,21 @@ export function bandsOf(rolled, row, frame, above) {
     const chosen = i === 0 ? row : null;
     const rows = rowsOf(folds[i], { top, pitch: away ? 0 : pitch, chosen, thick: away ? 0 : fat });
     const last = rows[rows.length - 1];
-    const fits = pitch + 0.01 >= labelPitch;
+    const columned =
+      only === null && !wrote && rolled.length === 1 && paired[i] && 2 * pitch >= IN_COLUMN_OF_STACK * type;
+    const fits = pitch + 0.01 >= (columned ? ONE_COLUMN * type : labelPitch);
     const thinned = (count > ALL_LABELS ? LABELLED_PITCH : only ? 0 : THINNED_PITCH) * type;
     const apart = fits ? pitch - 0.01 : Math.max(labelPitch, thinned);
-    // Only on a phone, whose rows are far enough apart for both columns; elsewhere the rows that matter keep one column.
-    const two = !fits && !strip && !folded && !away && peaks[i].length <= ALL_ROWS && only !== null;
+    // Where both columns have no room, the rows that matter keep one.
+    const two = !fits && !strip && !folded && !away && peaks[i].length <= ALL_ROWS && (only !== null || columned);
     const one = () =>
       strip || folded
         ? rowsNamed(rows, namedIn(frame, side, chosen), labelPitch)
         : labelledRows(away ? [] : rows, peaks[i], chosen, apart);
     const { labelled, outer = new Set() } =
-      two && !(i === 0 && wrote) ? inTwoColumns(rows, peaks[i], chosen, { pitch, type }) : { labelled: one() };
+      two && !(i === 0 && wrote)
+        ? inTwoColumns(rows, peaks[i], chosen, { pitch, apart: (only ? IN_COLUMN : IN_COLUMN_OF_STACK) * type })
+        : { labelled: one() };
     const bottom = last.y + last.height / 2;
     const at = { top, bottom, titles };
     const band = { stack, side, rows, index: rowIndex(folds[i]), labelled, outer, chosen, columns: columns[i], ...at };

@@ -12,6 +12,7 @@ import { headsOf, heightOfOpen } from "./heads.js";
 
 /**
  * @import { Board, Shown } from "../board.js"
+ * @import { Name } from "../../model/labels.js"
  * @import { Facts } from "../facts.js"
  * @import { Frame, HeadsOf } from "./layout.js"
  */
@@ -239,7 +240,7 @@ function measureOn(canvas, weight = 700) {
 const isWhole = (word) => !/[\u3040-\u30ff\u4e00-\u9fff]/.test(word);
 
 /**
- * The widths of each stack's labels, and of what the answering stack's rows wrote: 0 if there is no space for it.
+ * The widths of each stack's labels, whether they would fit in two columns, and the width of what the answering stack's rows wrote: 0 if there is no space for it.
  * @param {HTMLCanvasElement} canvas @param {Pick<Shown, "facts"|"trace">} shown
  * @param {{phone: boolean, room: number, heads: HeadsOf[], first: number}} frame  `room`: the width of labels and layers; `first`: the
  *   least width of the labels of what is read first, which are under the word "embedding"
@@ -247,6 +248,10 @@ const isWhole = (word) => !/[\u3040-\u30ff\u4e00-\u9fff]/.test(word);
 function labelsOf(canvas, { facts, trace }, { phone, room, heads, first }) {
   const { type } = currentStyle(canvas);
   const widest = measureOn(canvas);
+  const twice = (/** @type {Name[]} */ names, of = widest) => 2 * of(names.map(nameText), 11) + 8;
+  const plain = measureOn(canvas, 500);
+  // As a text grows, its rows come near each other: their names then have the room that they need in two columns.
+  const pairs = !phone && facts.rolled.length === 1 && !trace.model.picture;
   const patches = trace.model.picture && !phone ? PATCHES * type : 0;
   /** @param {number} i  of a stack */
   const titles = (i) => {
@@ -263,8 +268,8 @@ function labelsOf(canvas, { facts, trace }, { phone, room, heads, first }) {
         Math.max(
           phone ? 30 : Math.max(i ? 30 : patches, i === facts.rolled.length - 1 ? first : 0, widest(titles(i), 13)),
           phone && names.length > ONE_COLUMN
-            ? 2 * widest(names.map(nameText), 11) + 8
-            : widest(names.map(nameText), 15) + 3,
+            ? twice(names)
+            : Math.max(widest(names.map(nameText), 15) + 3, pairs ? twice(names, plain) : 0),
         ),
       ),
     );
@@ -277,5 +282,6 @@ function labelsOf(canvas, { facts, trace }, { phone, room, heads, first }) {
   const aside = phone ? 0 : Math.min(widestWrote, BOTH * type - own); // a longer one is cut
   const left = room - labels.reduce((sum, label) => sum + label, 0) - aside;
   const wrote = aside >= Math.min(widestWrote, LEAST_WROTE * type) && left / layers >= LAYER * type ? aside : 0;
-  return { labels: wrote ? [Math.max(labels[0], own + wrote), ...labels.slice(1)] : labels, wrote };
+  const paired = facts.names.map((names, i) => pairs && twice(names, plain) <= labels[i]);
+  return { labels: wrote ? [Math.max(labels[0], own + wrote), ...labels.slice(1)] : labels, wrote, paired };
 }

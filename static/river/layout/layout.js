@@ -95,6 +95,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {boolean} [waits]  its lines are still to come: rows that they will divide have their height already
  * @property {number} right  the width of the answer's column
  * @property {number[]} labels  the widths of the labels of each stack, the answering one first
+ * @property {boolean[]} [paired]  of each stack, whether its labels have room for two columns
  * @property {number} [wrote]  of the answering one's, what its rows wrote
  * @property {number} answers  how many bars there are
  * @property {number} type  how much larger than usual letters are

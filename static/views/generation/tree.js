@@ -203,6 +203,7 @@ const zoomSign = (name) =>
 function edgesOf(picture) {
   const { tree, here, stand, all, zoom, ends, way: shown } = picture;
   const ahead = new Set([...wayTo(tree, here), ...(wayTo(tree, tree.tip).includes(here) ? wayTo(tree, tree.tip) : [])]);
+  const sideOf = sidesOf(picture);
   const lines = all.flatMap((one) => {
     if (one.up < 0) return [];
     const edge = treeEdge(picture, one);
@@ -211,7 +212,7 @@ function edgesOf(picture) {
     const p = tokenShare(picture, one);
     const width = zoom * (1.5 + 5 * (p ?? 0.1));
     return svg("path", {
-      class: `edge ${kind}${p === undefined ? " unknown" : ""}`,
+      class: ["edge", kind, p === undefined && "unknown", sideOf(one.at)].filter(Boolean).join(" "),
       d,
       "stroke-width": number(width, 2),
     });
@@ -227,6 +228,14 @@ function edgesOf(picture) {
     return svg("path", { ...attrs, "stroke-width": number(zoom * (1 + 3 * one.p), 2) });
   });
   return [...pale, ...lines, mark, ...circles];
+}
+
+/** While two texts are compared, edges have their colours: the class of the edge before a node. @param {Picture} picture @returns {(at: number) => string|false} */
+function sidesOf({ tree, here }) {
+  const ways = pairOf(tree, here).map((at) => new Set(wayTo(tree, at)));
+  if (ways.length < 2) return () => false;
+  const names = ["", "a", "b", "both"];
+  return (at) => names[Number(ways[0].has(at)) + 2 * Number(ways[1].has(at))];
 }
 
 /** @param {Picture} picture @param {Placed} one */
@@ -327,20 +336,21 @@ function marksOf(picture, one, go) {
   const [x, top] = [ends[one.column], `${(one.row * row + SIZE.line) * zoom}px`];
   const isChosen = tree.pair.includes(one.at);
   const offers = isChosen || (one.ends && offersPair(all, pairOf(tree, one.at)));
-  const pick = one.up >= 0 && offers ? pickMark(picture, one, go) : null;
-  const inside = !one.ends && pick;
-  if (inside) update(inside, { style: { left: `${x - 13 * zoom}px`, top } });
+  // Over a node inside a text a mark would hide the edge and the cursor: it stands at the end of its row.
+  const inside = all.filter(({ at, row, ends }) => row === one.row && !ends && tree.pair.includes(at));
+  const own = one.up >= 0 && (isChosen || (offers && inside.length === 0));
+  const picks = one.ends ? [...inside, ...(own ? [one] : [])].map((of) => pickMark(picture, of, go)) : [];
   const about = t("tree.unfold", { n: one.hidden });
   const attrs = { class: "fold-mark", type: "button", title: about, "aria-label": about };
   const data = { focus: `fold ${one.at}`, testid: "tree-unfold" };
   const click = () => session.fold(one.at, false);
   const after = [
     one.hidden > 0 && h("button", { ...attrs, dataset: data, on: { click } }, `+${one.hidden}`),
-    one.ends && pick,
+    ...picks,
     name && h("span", { class: "name" }, name),
   ].filter(Boolean);
   const space = h("i", { style: { width: `${x + 8 * zoom}px` } });
-  return [inside, after.length > 0 && h("div", { style: { top } }, space, h("span", null, after))].filter(Boolean);
+  return after.length > 0 ? [h("div", { style: { top } }, space, h("span", null, after))] : [];
 }
 
 /** Chooses a text to be compared, the first as A and the second as B; once both are compared, goes to it. @param {Picture} picture @param {Placed} one @param {(at: number) => void} go */
