@@ -22,8 +22,11 @@ import { slidesOf } from "./frame.js";
 
 /** @typedef {{name: string, text: string, patch: Patch|null}} Crumb  `patch`: what opens it; null: it is open */
 
-/** Between the tabs and what follows; the sign of the button that plays, with the gap to its word; the size of its word (--text-note). Pixels. */
-const [GAP, SIGN, SMALL] = [8, 27, 12.5];
+/** Between the tabs and what follows; the sign of the button that plays, with the gap to its word; the size of its word (--text-note); the list that stands for a few. Pixels. */
+const [GAP, SIGN, SMALL, LIST] = [8, 28, 12.5, 16];
+
+/** Where not all tabs have room, these are in a list. */
+const RARE = ["tokens", "residual"];
 
 /** From the model to what is open. @param {State} state @param {Model} model @returns {Crumb[]} */
 export function crumbsOf(state, model) {
@@ -121,17 +124,21 @@ export function createPath({ actions, modelOf, frame, ground }) {
   replace(inside, tabs);
   inside.after(walk.button);
   const list = listOf(actions, modelOf); // where there is no room for the tabs
-  inside.before(list.element);
+  inside.after(list.element);
   const arrive = arriving(frame);
   const uncover = uncovering(frame);
-  /** All tabs are in sight, or a list stands for them: the room is the same with edits and without. */
+  /** All tabs are in sight, or a list stands for the rare ones, or for all: the room is the same with edits and without. */
   const fit = () => {
-    const [width, needs] = [room.clientWidth, inside.scrollWidth + GAP];
-    const folded = needs + SIGN > width;
+    const width = room.clientWidth - GAP - SIGN;
+    const wide = (/** @type {HTMLElement[]} */ some) => some.reduce((sum, { offsetWidth }) => sum + offsetWidth, 0);
+    const all = wide(tabs);
+    const most = all - wide(tabs.filter(({ dataset: { view } }) => RARE.includes(view ?? ""))) + LIST;
+    const word = widthOf(t("ribbon.walk_brief"), SMALL, "--font");
+    const [few, folded] = [all + word > width, Math.min(all, most) > width];
+    room.classList.toggle("few", few);
     room.classList.toggle("folded", folded);
-    const rest = width - (folded ? list.element.offsetWidth + GAP : needs) - SIGN;
-    for (const name of /** @type {const} */ (["walk", "walk_brief"]))
-      room.classList.toggle(`no-${name}`, widthOf(t(`ribbon.${name}`), SMALL, "--font") > rest);
+    list.fold(few && !folded);
+    room.classList.toggle("no-walk", word > width - (folded ? list.element.offsetWidth : few ? most : all));
   };
   new ResizeObserver(fit).observe(room);
   let shown = "";
@@ -203,22 +210,35 @@ function listOf(actions, modelOf) {
   const change = () => element.value && actions.set(opening(element.value, actions.get(), modelOf(actions.get())));
   const attrs = { class: "inside-list", "aria-label": t("path.inside"), dataset: { testid: "station-list" } };
   const element = /** @type {HTMLSelectElement} */ (h("select", { ...attrs, on: { change } }));
-  let drawn = "";
+  let [drawn, rareAlone] = ["", false];
+  let last = /** @type {{tabs: HTMLElement[], open: string|undefined}} */ ({ tabs: [], open: "" });
+  function draw() {
+    const { tabs, open = "" } = last;
+    const listed = tabs.filter(({ dataset: { view } }) => !rareAlone || RARE.includes(view ?? ""));
+    const ids = listed.map(({ dataset }) => dataset.view ?? "");
+    const now = `${rareAlone} ${ids}`;
+    if (drawn !== now) {
+      const none = h("option", { value: "", hidden: true }, rareAlone ? "…" : t("path.go"));
+      const options = listed.map((tab, i) => h("option", { value: ids[i] }, tab.textContent));
+      replace(element, none, options);
+    }
+    drawn = now;
+    const holds = ids.includes(open);
+    element.classList.toggle("holds", holds);
+    element.value = holds && !rareAlone ? open : "";
+  }
   return {
     element,
     /** @param {HTMLElement[]} tabs  that are offered @param {string|undefined} open */
     show(tabs, open) {
-      const ids = tabs.map(({ dataset }) => dataset.view ?? "");
-      if (drawn !== ids.join()) {
-        const all = h("option", { value: "", hidden: true }, t("path.go"));
-        replace(
-          element,
-          all,
-          tabs.map((tab, i) => h("option", { value: ids[i] }, tab.textContent)),
-        );
-      }
-      drawn = ids.join();
-      element.value = open !== undefined && ids.includes(open) ? open : "";
+      last = { tabs, open };
+      draw();
+    },
+    /** Whether it stands for the rare ones alone. @param {boolean} alone */
+    fold(alone) {
+      if (alone === rareAlone) return;
+      rareAlone = alone;
+      draw();
     },
   };
 }
@@ -314,7 +334,7 @@ function opening(view, state, model) {
 
 /** Arrow keys among the tabs. @param {KeyboardEvent} event @param {HTMLButtonElement[]} tabs @param {Actions} actions @param {Context["modelOf"]} modelOf */
 function walkTabs(event, tabs, actions, modelOf) {
-  const there = tabs.filter((tab) => !tab.hidden);
+  const there = tabs.filter((tab) => !tab.hidden && tab.checkVisibility({ visibilityProperty: true }));
   const from = there.indexOf(/** @type {any} */ (document.activeElement));
   const to = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: 0, End: there.length - 1 }[event.key];
   if (to === undefined || from < 0) return;
@@ -339,18 +359,17 @@ function walkButton(actions, modelOf) {
   const soon = () => computation.load?.().catch(() => {});
   const on = { click, pointerenter: soon, focus: soon };
   const sign = h("span", { "aria-hidden": "true", class: "sign" });
-  const [words, brief] = ["words", "brief"].map((name) => h("span", { class: name }));
+  const words = h("span", { class: "words" });
   const attrs = { class: "btn walk-through", type: "button", dataset: { testid: "walk-through" }, on };
-  const button = h("button", attrs, h("span", { class: "label" }, sign, words, brief));
+  const button = h("button", attrs, h("span", { class: "label" }, sign, words));
   return {
     button,
     /** @param {boolean} walking */
     show(walking) {
       if (!walking) from = null; // left in another way
-      setText(words, t(walking ? "ribbon.walk_back" : "ribbon.walk"));
-      setText(brief, t(walking ? "ribbon.walk_back" : "ribbon.walk_brief"));
+      setText(words, t(walking ? "ribbon.walk_back" : "ribbon.walk_brief"));
       setText(sign, walking ? "■" : "▶");
-      update(button, { "aria-pressed": walking, title: words.textContent });
+      update(button, { "aria-pressed": walking, title: t(walking ? "ribbon.walk_back" : "ribbon.walk") });
     },
   };
 }
@@ -364,6 +383,7 @@ function tabOf(view, opened, actions, modelOf) {
     "button",
     {
       type: "button",
+      class: RARE.includes(view.id) ? "rare" : "",
       role: "tab",
       id: newId(`tab-${view.id}`),
       "aria-controls": opened,

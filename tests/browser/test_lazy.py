@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import all_heads, open_more
+from tests.browser.helpers import all_heads, open_more, to_station
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -41,10 +41,6 @@ def open_page(page: "Page", query: str = TEXT) -> list[str]:
 
 def ready(page: "Page") -> None:
     page.wait_for_selector('body[data-state="ready"]')
-
-
-def tab(page: "Page", view: str) -> None:
-    page.locator(f"[data-testid=station][data-view={view}]").click()
 
 
 def test_a_load_is_few_requests(page: "Page") -> None:
@@ -84,7 +80,7 @@ def test_a_station_loads_its_code_when_it_is_pointed_at(page: "Page") -> None:
     assert drawings() == ahead
     with page.expect_response("**/static/views/av/draw.js"):
         page.locator("[data-testid=station][data-view=av]").hover()
-    tab(page, "av")
+    to_station(page, "av")
     ready(page)
     expect(page.locator("[data-station=av] h1")).to_be_visible()
     assert drawings() == {*ahead, "views/av/draw.js"}
@@ -95,13 +91,13 @@ def test_a_station_loads_its_code_when_it_is_pointed_at(page: "Page") -> None:
         held.append(route)
 
     page.route(CODE, hold)
-    tab(page, "qkv")
+    to_station(page, "qkv")
     page.wait_for_selector("body[data-state=loading] [data-station=qkv]", state="attached")
-    tab(page, "tokens")
+    to_station(page, "tokens")
     ready(page)
     expect(page.locator("[data-station=tokens] h1")).to_be_visible()
 
-    tab(page, "qkv")
+    to_station(page, "qkv")
     all_heads(page)
     page.locator("canvas[data-layer='1'][data-head='2']").click()
     page.wait_for_selector("body[data-state=loading]")
@@ -126,7 +122,7 @@ def test_code_that_does_not_come_is_told_and_comes_later(page: "Page", page_erro
     page.keyboard.press("Escape")
 
     with away(page, CODE):
-        tab(page, "qkv")
+        to_station(page, "qkv")
         expect(banner).to_contain_text("does not answer")
     ready(page)
     expect(page.locator("[data-station=qkv] h1")).to_be_visible()
@@ -134,7 +130,7 @@ def test_code_that_does_not_come_is_told_and_comes_later(page: "Page", page_erro
 
     broken = "**/static/views/av/draw.js"
     page.route(broken, lambda route: route.fulfill(status=404))
-    tab(page, "av")
+    to_station(page, "av")
     ready(page)
     problem = page.locator("main .panel-error")
     expect(problem).to_contain_text("could not be drawn")
@@ -173,7 +169,7 @@ def test_an_opened_file_needs_no_server(page: "Page", tmp_path: Path) -> None:
     page.evaluate("(paths) => Promise.all(paths.map((path) => import(`/static/${path}`))).then(() => null)", modules)
     page.context.set_offline(True)
     for view in ("qkv", "attention", "av", "computation", "tokens"):
-        page.get_by_test_id("walk-through").click() if view == "computation" else tab(page, view)
+        page.get_by_test_id("walk-through").click() if view == "computation" else to_station(page, view)
         ready(page)
         expect(page.locator(f"[data-station={view}] h1").first).to_be_visible()
     expect(page.get_by_test_id("banner")).to_be_hidden()
@@ -202,7 +198,7 @@ def test_opening_a_head_styles_what_is_new_and_not_the_page(page: "Page") -> Non
     ended: list[bool] = []
     session.on("Tracing.tracingComplete", lambda _: ended.append(True))
     session.send("Tracing.start", {"traceConfig": {"includedCategories": ["devtools.timeline"]}})
-    tab(page, "attention")
+    to_station(page, "attention")
     page.wait_for_selector('[data-station="attention"] .overlay text')
     everything = page.locator("body *").count()
     session.send("Tracing.end")

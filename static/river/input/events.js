@@ -4,6 +4,7 @@ import { sameValue } from "../../state/view_state.js";
 import { setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { squareAt } from "../layout/heads.js";
+import { layerTitle } from "../words/names.js";
 import { beadAt, hitAt, layerAt, linkAt, placeAfterKey, stripAt, titleAt, widestAt } from "./places.js";
 import { listenToGestures } from "./scrolling.js";
 
@@ -295,6 +296,7 @@ function showEye(eye, { scene, actions, pointer }, at) {
   Object.assign(eye.dataset, { of, layer, part, head: head?.head ?? "" });
   const off = head ? actions.isHeadOff(head) : actions.isPartOff({ stack: of, layer }, inLayer);
   const effect = head && !off ? actions.tellOff(head) : [];
+  const title = head ? "" : layerTitle({ stack: of }, layer, false);
   const [left, top] = head
     ? [
         x + Math.max(width - EYE_IN_SQUARE - 1, width / 2 + OFF_MIDDLE),
@@ -302,7 +304,7 @@ function showEye(eye, { scene, actions, pointer }, at) {
       ]
     : [x - width - EYE, y - 17];
   update(eye, {
-    title: [t(`eye.${part}_${off ? "on" : "off"}`, { layer, head: head?.head ?? 0 }), ...effect].join("\n"),
+    title: [t(`eye.${part}_${off ? "on" : "off"}`, { title, layer, head: head?.head ?? 0 }), ...effect].join("\n"),
     style: { left: `${left}px`, top: `${top}px` },
   });
   eye.classList.toggle("off", off);

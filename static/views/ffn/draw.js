@@ -4,7 +4,7 @@ import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { rampStops } from "../../chart/theme.js";
 import { activationOf, chosenUnit } from "../../model/activations.js";
 import { editing, isDifference } from "../../model/compare/runs.js";
-import { attentionsOf } from "../../model/description.js";
+import { attentionOf, attentionsOf } from "../../model/description.js";
 import { isPartOff, partAt, partToggled } from "../../model/formula_edits.js";
 import { tokenName } from "../../model/labels.js";
 import { rowIn } from "../../model/matrix.js";
@@ -150,7 +150,8 @@ export function draw(root, trace, state, actions) {
 function drawEye(eye, model, state, actions) {
   const part = partAt(state, model, "ffn");
   const [off, { layer }] = [isPartOff(state, part, attentionsOf(model)), part];
-  const [label, title] = [t("eye.ffn", { layer }), t(`eye.ffn_${off ? "on" : "off"}`, { layer })];
+  const named = { title: t(`river.layer_${attentionOf(model, state.attention).stack}`, { layer }) };
+  const [label, title] = [t("eye.ffn", named), t(`eye.ffn_${off ? "on" : "off"}`, named)];
   eye.hidden = state.file !== null || state.lesson !== null;
   update(eye, { "aria-pressed": String(off), "aria-label": label, "aria-keyshortcuts": "O", title });
   eye.onclick = () => actions.set(editing(actions.get(), model, (now) => partToggled(now, part, attentionsOf(model))));
