@@ -516,6 +516,26 @@ def test_the_head_that_the_answer_needs_most_is_found(open_page: "Callable[..., 
     expect(page.get_by_test_id("rank-open")).not_to_have_text(f"Open head {name}")
     assert len(asked) == 2
     assert "ablate" in unquote(page.url)
+    several_are_off(page, name)
+
+
+def several_are_off(page: "Page", name: str) -> None:
+    """The last one keeps its row, and those before it a button below. A click chooses a cell, with what can be done."""
+    beside = page.get_by_test_id("rank-off-head")
+    expect(beside).to_have_count(0)
+    page.get_by_test_id("rank-row-off").nth(1).click()
+    expect(page.get_by_test_id("rank-row-off").nth(1)).to_have_text("Switch on")
+    expect(beside).to_have_text(name)
+    expect(page.get_by_test_id("rank-row-off").filter(has_text="Switch off")).to_have_count(4)
+    beside.click()
+    expect(beside).to_have_count(0)
+    again = page.get_by_test_id("rank-row").filter(has_text=f"Without head {name}")
+    expect(again).to_have_count(1)  # measured without the one that is still off
+    corner = page.locator("[data-panel=rank] canvas").first.bounding_box()
+    assert corner
+    page.mouse.click(corner["x"] + 4, corner["y"] + 4)
+    expect(page.get_by_test_id("rank-off")).to_have_text("Switch off head 0·0")
+    expect(page.locator("[data-panel=rank]")).to_be_visible()
 
 
 @pytest.mark.fresh

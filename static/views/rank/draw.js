@@ -15,8 +15,8 @@ import {
 import { measureAblations, measurePatches } from "../../data/streams.js";
 import { effectMaps, mostNeeded, withPlaces } from "../../model/ablations.js";
 import { withChanges } from "../../model/compare/runs.js";
-import { can, hasVocabulary, splitsLogits } from "../../model/description.js";
-import { headKey } from "../../model/edits.js";
+import { attentionsOf, can, hasVocabulary, splitsLogits } from "../../model/description.js";
+import { headKey, headsOff } from "../../model/edits.js";
 import { segment } from "../../ui/controls.js";
 import { h, inOneColumn, keepingFocus, painted, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
@@ -25,6 +25,7 @@ import { buildDirect, drawDirect } from "./direct.js";
 import {
   createRanking,
   drawEdited,
+  drawOffs,
   effectFigures,
   effectPhrase,
   headName,
@@ -79,16 +80,17 @@ const elementsOf = perRoot((root) => {
   const title = h("h1", null);
   const about = h("span", { class: "rank-intro dim", title: t("rank.about_long") }, t("rank.about"));
   const edited = h("p", { class: "rank-edited", dataset: { testid: "rank-edited" } });
-  const bar = h("div", { class: "bar" }, title, about, edited, progress, h("span", { class: "grow" }), shows.box);
+  const bar = h("div", { class: "bar" }, title, shows.box, about, edited, progress);
   const [legend, more] = [h("p", { class: "rank-legend dim" }), h("p", { class: "dim" })];
   const [said, list] = [h("h2", null), h("ol", { class: "rank-rows" })];
   const maps = h("div", { class: "rank-maps" });
-  const choice = h("p", { class: "rank-choice" }, by.box, bars);
+  const offs = h("span", { class: "rank-offs" });
+  const choice = h("p", { class: "rank-choice" }, by.box, bars, offs);
   const needs = h("section", { class: "rank-needs" }, said, list, more, choice);
   const blocks = /** @type {Map<string, ReturnType<typeof buildEffectMap>>} */ (new Map());
   const heads = {
     ...{ element: h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps)) },
-    ...{ edited, more, legend, said, list, maps, blocks, opened: "", subject: "" },
+    ...{ edited, more, offs, legend, said, list, maps, blocks, opened: "", subject: "" },
     off: /** @type {Map<string, {at: number, one: HeadPart}>} */ (new Map()), // those that were switched off in the list, with their places
     listed: /** @type {{start: AblationStart|null, values: number[], heads: HeadPart[]}} */ ({
       ...{ start: null, values: [], heads: [] },
@@ -278,7 +280,7 @@ function drawFound(parts, trace, state, actions, measured) {
  * @param {ModelTrace} trace @param {Actions} actions
  */
 function drawNeeds(parts, { by, start, found, done, error, pad }, trace, actions) {
-  const { said, list } = parts;
+  const { said, list, offs } = parts;
   const heads = start ? mostNeeded(found, by, MANY) : [];
   const answer = start && h("b", null, measuredAnswer(start));
   if (error) setText(said, errorText(/** @type {any} */ (error)));
@@ -291,13 +293,13 @@ function drawNeeds(parts, { by, start, found, done, error, pad }, trace, actions
   else replace(said, h("span", null, effectPhrase(trace.model, heads[0], /** @type {AblationStart} */ (start))));
   const { interventions } = withChanges(actions.get(), trace.model);
   for (const [key, { one }] of parts.off) if (!isOff(interventions, one, trace.model)) parts.off.delete(key);
-  // What was pressed stays under the pointer: the list waits for the new numbers.
+  // What was pressed last stays under the pointer: the list waits for the new numbers.
   if (!parts.off.size || (done && start)) {
     const stay = heads.filter((one) => !parts.off.has(headKey(one)));
     parts.listed = {
       start,
       values: heads.map((one) => one[by]),
-      heads: withPlaces(stay, [...parts.off.values()], MANY),
+      heads: withPlaces(stay, [...parts.off.values()].slice(-1), MANY),
     };
   }
   const rows = parts.listed.heads.map((one, at) => {
@@ -305,6 +307,13 @@ function drawNeeds(parts, { by, start, found, done, error, pad }, trace, actions
     return rankedRow(one, of, trace, actions, () => parts.off.set(headKey(one), { at, one }));
   });
   keepingFocus(list, () => replace(list, ...rows));
+  const listed = new Set(parts.listed.heads.map(headKey));
+  drawOffs(
+    offs,
+    headsOff(interventions, attentionsOf(trace.model)).filter((one) => !listed.has(headKey(one))),
+    trace.model,
+    actions,
+  );
   const ffn = start && strongestFfn(found, by);
   const stronger = ffn && heads.length > 0 && Math.abs(ffn[by]) > Math.abs(heads[0][by]);
   replace(parts.more, ...(stronger ? [effectPhrase(trace.model, ffn, start), "."].flat() : []));

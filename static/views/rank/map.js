@@ -156,7 +156,12 @@ export function drawEffectMap(block, map, of, trace, state, actions) {
       block.cursor = { row, col };
       of.again();
     },
-    onOpen: open,
+    // A click on another cell chooses it, with what can be done with it; on the chosen one it opens the head.
+    onOpen(row, col) {
+      if (block.cursor?.row === row && block.cursor.col === col) return open(row, col);
+      block.cursor = { row, col };
+      of.again();
+    },
     filename: `chumoku-rank-${by}${name ? `-${attention}` : ""}`,
   });
   const { row, col } = chosen;
