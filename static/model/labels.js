@@ -198,6 +198,9 @@ export function capOf(name) {
   return found && { open: found[1], mark: found[2], close: found[3], nth: found[4] };
 }
 
+/** A text in pieces: the names of punctuation marks, and what is between them. @param {string} text */
+export const capsIn = (text) => text.split(/([“「[]\p{P}+[”」\]][₀-₉]*)/u).filter(Boolean);
+
 /** Punctuation in quotes, without the spaces around it; null: it is something else. @param {Parameters<typeof quotesAround>[0]} token */
 const markName = (token) => quotesAround(token)?.join(token.text.trim()) ?? null;
 

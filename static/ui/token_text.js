@@ -2,6 +2,7 @@
 
 import {
   capOf,
+  capsIn,
   isPiece,
   labelName,
   partText,
@@ -133,6 +134,9 @@ export function nameNodes(name) {
   const cap = capOf(name);
   return cap ? [keyCap(cap.open, cap.mark, cap.close), cap.nth] : [name];
 }
+
+/** A text that names punctuation marks, each in its box. @param {string} text @returns {(Node|string)[]} */
+export const boxedText = (text) => capsIn(text).flatMap(nameNodes);
 
 /** A token that is offered: punctuation in a key cap, of a part of a character what can be read. @param {Parameters<typeof tokenText>[0] & Parameters<typeof quotesAround>[0] & {piece?: boolean}} token @returns {Node[]} */
 export function offeredText(token) {

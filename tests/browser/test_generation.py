@@ -304,7 +304,7 @@ def the_cache_of(page: "Page", checkpoint: "Checkpoint", step: "Step") -> None:
     times, size = f"{counts[1] / counts[0]:.0f} times fewer", f"{step.cache_bytes / 1024:.0f}\u202fKiB"
     last = checkpoint.tokenizer.decode([step.ids[-1]]).strip()
     expect(page.get_by_test_id("gen-cache")).to_have_text(
-        f"This step: {times} multiply-adds, for {size} of memory. 1 new column ({last}), {n - 1} reused."
+        f"This step: {times} multiply\u2011adds, for {size} of memory. 1 new column ({last}), {n - 1} reused."
     )
     shown = page.locator(".cache-bars output").all_inner_texts()
     assert shown[:2] == [f"{step.cache_bytes / 1024:.0f}\u202fKiB", "0"]
@@ -330,7 +330,7 @@ def the_cache_of(page: "Page", checkpoint: "Checkpoint", step: "Step") -> None:
     page.get_by_test_id("switch-cache").click()
     expect(page.get_by_test_id("switch-cache")).to_have_attribute("aria-checked", "false")
     expect(page.get_by_test_id("gen-cache")).to_have_text(
-        f"This step without the cache: {counts[1] / counts[0]:.0f} times as many multiply-adds. "
+        f"This step without the cache: {counts[1] / counts[0]:.0f} times as many multiply\u2011adds. "
         f"All {n} columns are computed again."
     )
     expect(page.locator(".cache-bars .with.taken")).to_have_count(0)  # the other line is bold
@@ -394,14 +394,14 @@ def test_the_cache_counts_a_text_that_was_written_before(
     settled(page, len(steps[-1].ids))
     page.get_by_test_id("dock-cache").click()
     size = f"{steps[-1].cache_bytes / 1024:.0f}\u202fKiB"
-    expect(page.get_by_test_id("gen-cache")).to_contain_text(f"times fewer multiply-adds, for {size} of memory.")
+    expect(page.get_by_test_id("gen-cache")).to_contain_text(f"times fewer multiply\u2011adds, for {size} of memory.")
     expect(page.get_by_test_id("cache-server")).to_be_hidden()
     page.get_by_test_id("cache-of-steps").click()
     less, more = (sum(multiply_adds(checkpoint, step.ids, cached=cached) for step in steps) for cached in (True, False))
     times = f"{more / less:.0f}" if more >= 10 * less else f"{more / less:.1f}"
     sums = [f"{count / 1e6:.1f}\u202fM" for count in (less, more)]
     expect(page.get_by_test_id("gen-cache")).to_have_text(
-        f"2 steps: {times} times fewer multiply-adds. {sums[0]} instead of {sums[1]}."
+        f"2 steps: {times} times fewer multiply\u2011adds. {sums[0]} instead of {sums[1]}."
     )
 
 

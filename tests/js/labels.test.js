@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   capOf,
+  capsIn,
   cutToWidth,
   isPart,
   namesOf,
@@ -25,6 +26,12 @@ Object.assign(globalThis, { document: { documentElement: { lang: "en", dataset: 
 
 /** Ten pixels a character. @param {string} text */
 const wide = (text) => 10 * [...text].length;
+
+test("a text names a mark in quotes or brackets, which its box replaces", () => {
+  assert.deepEqual(capsIn("layer 5: “,” attends to “.”₂"), ["layer 5: ", "“,”", " attends to ", "“.”₂"]);
+  assert.deepEqual(capsIn('Hide it: ["] (99 %)'), ["Hide it: ", '["]', " (99 %)"]);
+  assert.deepEqual(capsIn("[CLS] attends to “red”"), ["[CLS] attends to “red”"]);
+});
 
 test("punctuation has a quoted name, and nothing else has", () => {
   const token = (/** @type {string} */ text, more = {}) => ({ text, partial: false, special: false, ...more });

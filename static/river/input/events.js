@@ -1,8 +1,9 @@
 /** What pointer, keyboard, wheel and fingers mean on the picture. */
 
 import { sameValue } from "../../state/view_state.js";
-import { setText, update } from "../../ui/dom.js";
+import { replaceChanged, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { boxedText } from "../../ui/token_text.js";
 import { squareAt } from "../layout/heads.js";
 import { layerTitle } from "../words/names.js";
 import { beadAt, hitAt, layerAt, linkAt, placeAfterKey, stripAt, titleAt, widestAt } from "./places.js";
@@ -222,7 +223,7 @@ export function showTip({ tip, tipWords }, { scene, actions, picked, pickedAt, p
   const words = typeof shown === "string" ? shown : actions.tell(shown).join("\n");
   const line = shown === preview?.words ? lineOver(scene) : null;
   tip.classList.toggle("for-legend", line !== null);
-  setText(tipWords, line?.single ? words.replaceAll("\n", " ") : words);
+  replaceChanged(tipWords, boxedText(line?.single ? words.replaceAll("\n", " ") : words));
   if (line) return update(tip, { style: { ...line.at, right: "auto", transform: "none" } });
   const left = x < scene.width / 2;
   const side = left ? { left: `${x + 16}px`, right: "auto" } : { left: "auto", right: `${scene.width - x + 16}px` };
@@ -246,7 +247,7 @@ export function pick(parts, board, line) {
   const { tip, hide } = parts;
   Object.assign(board, { picked: line, pickedAt: board.pointer });
   const words = (line && board.actions?.hides(line)) ?? "";
-  setText(hide, words);
+  replaceChanged(hide, boxedText(words));
   hide.hidden = !words;
   tip.classList.toggle("picked", line !== null);
   update(tip, { "aria-hidden": line ? null : "true" });
