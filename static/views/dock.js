@@ -333,12 +333,15 @@ function candidateOf(token, words, kind, more) {
 
 /** After a click, here or elsewhere, other chips come under the pointer, which has pointed at none of them until it moves. @param {HTMLElement} node @param {EventTarget} page @param {(event: Event) => void} moved */
 function restingAfterClick(node, page, moved) {
-  let at = "";
+  let [at, own] = ["", true];
   const placeOf = (/** @type {MouseEvent} */ { clientX, clientY }) => `${Math.round(clientX)} ${Math.round(clientY)}`;
-  page.addEventListener("click", (event) => {
-    at = placeOf(/** @type {MouseEvent} */ (event));
-    node.dataset.rests = "";
-  });
+  const pressed = (/** @type {any} */ event) => {
+    if (event.detail === 0) return; // a key, which has no place
+    const here = node.contains(event.target);
+    if (here && !own && placeOf(event) === at) return event.stopPropagation(); // it was meant for what stood there
+    [at, own, node.dataset.rests] = [placeOf(event), here, ""];
+  };
+  page.addEventListener("click", pressed, true);
   node.addEventListener("pointermove", (event) => {
     if (node.dataset.rests === undefined || placeOf(event) === at) return;
     delete node.dataset.rests;

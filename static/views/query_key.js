@@ -18,7 +18,7 @@ import { headLabel, headParts } from "../ui/heads.js";
 import { phrase, t } from "../ui/i18n.js";
 
 /**
- * @import { Matrix } from "../chart/matrix/matrix.js"
+ * @import { Matrix, Pen } from "../chart/matrix/matrix.js"
  * @import { Detail, ModelTrace } from "../data/model_trace.js"
  * @import { Token } from "../model/labels.js"
  * @import { Side } from "../model/sides.js"
@@ -87,7 +87,7 @@ export function drawSquare(root, trace, state, actions, own) {
       t(attends(own, row * shape[1] + col), { query: quoted(rows.names[row]), key: quoted(cols.names[col]) }),
       inWords(own.words(row, col)),
       ...wasIn(own, row, col),
-      ...(own.pen ? [t(own.reasons?.[row * shape[1] + col] ? "pencil.click_allow" : "pencil.click_hide")] : []),
+      ...(own.pen ? [t(pencilWords(own.pen, row === query && col === key, own.reasons?.[row * shape[1] + col]))] : []),
     ],
     describe: (row, col) => describeCell(rows.names[row], cols.names[col], own.words(row, col)),
     tableText: (row, col) => tableText(own, row * shape[1] + col, own.words(row, col)),
@@ -104,6 +104,10 @@ export function drawSquare(root, trace, state, actions, own) {
     ...own,
   });
 }
+
+/** What a click or a drag does to a cell. @param {Pen} pen @param {boolean} chosen @param {number} [reasons]  that forbid it */
+const pencilWords = ({ ready }, chosen, reasons) =>
+  `pencil.${ready && !chosen ? "twice" : "click"}_${reasons ? "allow" : "hide"}`;
 
 /** A name in a sentence without colours; punctuation has its quotes already. @param {string} name */
 const quoted = (name) => (/^[“‹「⟨]/.test(name) ? name : t("matrix.quoted", { name }));

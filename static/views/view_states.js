@@ -127,7 +127,8 @@ export const AVERAGES = /** @type {const} */ ([
 
 /**
  * Which step on the way to the weights is shown, and how they are drawn. `heads`, for lines: the open one (null), the mean of its layer,
- * or these of its layer. `unit`: null while nobody chose, which is characters where most tokens are bytes.
+ * or these of its layer. `unit`: null while nobody chose, which is characters where most tokens are bytes. `pencil`: on once
+ * the reader took it; at the step of the mask it lies ready.
  */
 export const attentionState = viewState("attention", {
   step: choice("weights", "content", "distance", "added", "qk", "uncapped", "scaled", "bias", "masked", "feature"),

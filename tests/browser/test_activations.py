@@ -87,6 +87,8 @@ def test_z_is_the_sum_of_the_values_it_looks_at(page: "Page", gpt: Checkpoint) -
     assert float(part(page, "shares").locator(".said").get_attribute("data-total") or "nan") == pytest.approx(
         float(moved.sum()), rel=1e-4
     )
+    along = 100 * float(pattern[QUERY, 2] * v[2] @ z[QUERY] / (z[QUERY] @ z[QUERY]))
+    assert f"{along:.1f}".replace("-", "−") in part(page, "shares").locator(".about").inner_text()
 
     draw_as(page, "av-values-weighted")
     page.wait_for_function("() => new URLSearchParams(location.search).get('av.values') === 'weighted'")

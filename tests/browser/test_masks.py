@@ -793,9 +793,9 @@ def test_nothing_overflows(page: "Page") -> None:
 # --- the pencil ------------------------------------------------------------------------------------------------------
 
 
-def under_pencil(page: "Page", row: int, col: int) -> tuple[float, float]:
-    """The middle of a cell of the weights, in pixels of the page."""
-    box, n = page.locator("[data-matrix=weights] .sheet").bounding_box(), len(cells(page, "weights"))
+def under_pencil(page: "Page", row: int, col: int, name: str = "weights") -> tuple[float, float]:
+    """The middle of a cell of a matrix of the open head, in pixels of the page."""
+    box, n = page.locator(f"[data-matrix={name}] .sheet").bounding_box(), len(cells(page, name))
     assert box
     return box["x"] + (col + 0.5) * box["width"] / n, box["y"] + (row + 0.5) * box["height"] / n
 
@@ -841,6 +841,26 @@ def test_a_pencil_hides_cells_in_the_picture_and_shows_them_again(page: "Page", 
     frame.press("Enter")
     run = wait_for_run(page, "run.interventions.length === 2")
     assert [one["where"]["key"] for one in run["interventions"]] == [1, 3]
+
+
+def test_at_the_mask_a_click_chooses_and_only_a_second_one_or_a_drag_hides(page: "Page") -> None:
+    open_page_at(page, query=7, key=1, attention__step="masked")
+    cell, pencil = under_pencil(page, 6, 2, "masked"), page.get_by_test_id("pencil")
+    page.mouse.move(*cell)
+    expect(page.locator("[data-matrix=masked] .hovertext")).to_contain_text("Click twice or drag to hide it")
+    page.mouse.click(*cell)
+    page.locator("[data-matrix=masked] ~ [data-testid=readout][data-query='6'][data-key='2']").wait_for()
+    assert "interventions" not in page.url
+    page.mouse.click(*cell)
+    wait_for_run(page, "run.interventions?.length === 1")
+    drawn(page)
+    page.mouse.move(*under_pencil(page, 5, 1, "masked"))
+    page.mouse.down()
+    page.mouse.move(*under_pencil(page, 5, 3, "masked"))
+    page.mouse.up()
+    wait_for_run(page, "run.interventions?.length === 4")
+    expect(pencil).to_have_attribute("aria-pressed", "false")  # the line of tools is as at any step
+    expect(page.get_by_test_id("scope-all")).to_be_hidden()
 
 
 def test_a_stroke_is_taken_back_and_a_token_hides_its_column(page: "Page", model: checkpoint.Checkpoint) -> None:

@@ -74,27 +74,40 @@ export function followPen(parts) {
   const { plot, frame } = parts;
   /** @type {Cell|null} */
   let last = null;
+  let waits = false; // of a pen that is not taken: whether this is a drag
   let touch = false; // of a click Safari does not say it
   const penOf = () => parts.matrix?.pen ?? null;
+  const onlyChooses = (/** @type {Cell} */ { row, col }) => {
+    const { pen, chosen } = parts.matrix ?? {};
+    return Boolean(pen?.ready) && (chosen?.row !== row || chosen?.col !== col);
+  };
+  const draws = (/** @type {Pen} */ pen, /** @type {Cell} */ cell) => {
+    frame.classList.add("drawing");
+    pen.over(cell);
+  };
   plot.addEventListener("pointerdown", (event) => {
     const [pen, cell] = [penOf(), under(parts, event)];
     touch = event.pointerType === "touch";
     if (!pen || !cell || event.button !== 0 || touch) return; // a finger scrolls the page
     plot.setPointerCapture(event.pointerId);
     last = cell;
-    frame.classList.add("drawing");
+    waits = onlyChooses(cell);
     document.addEventListener("keydown", giveUp, true);
-    pen.over(cell);
+    if (!waits) draws(pen, cell);
   });
   plot.addEventListener("pointermove", (event) => {
     const pen = penOf();
     if (!last || !pen || !parts.size) return;
     const cell = nearestCell(pointOf(parts, event), parts.size);
+    if (waits && cell.row === last.row && cell.col === last.col) return;
+    if (waits) draws(pen, last);
+    waits = false;
     for (const one of cellsBetween(last, cell)) pen.over(one);
     last = cell;
   });
   const end = (/** @type {"end"|"cancel"} */ how) => () => {
-    if (last) penOf()?.[how]();
+    if (last && waits && how === "end") parts.matrix?.onChoose(last.row, last.col);
+    else if (last) penOf()?.[how]();
     last = null;
     frame.classList.remove("drawing");
     document.removeEventListener("keydown", giveUp, true);
@@ -116,6 +129,7 @@ export function followPen(parts) {
     frame.focus({ preventScroll: true });
     if (line && (event.shiftKey || touch)) pen.line(line);
     if (!cell || !touch) return; // a mouse has drawn already
+    if (onlyChooses(cell)) return parts.matrix?.onChoose(cell.row, cell.col);
     pen.over(cell);
     pen.end();
   });

@@ -89,6 +89,7 @@ import { following, isInView, isWhole } from "./view.js";
  * @typedef {Object} Pen
  * @property {(cell: Cell) => void} over  it comes over a cell @property {() => void} end  it is lifted @property {() => void} cancel
  * @property {(line: {row: number}|{col: number}) => void} line  a whole row or column at once
+ * @property {boolean} ready  not taken yet: a drag draws, and a click on the chosen cell; any other chooses
  *
  * @typedef {Object} Parts  of one matrix on the page
  * @property {HTMLElement} root @property {HTMLElement} frame @property {HTMLElement} plot @property {HTMLCanvasElement} sheet
@@ -121,7 +122,7 @@ export function drawMatrix(root, matrix) {
   parts.matrix = matrix;
   const label = `${matrix.label}. ${t(matrix.pen ? "matrix.keys_pen" : "matrix.keys")}`;
   parts.frame.classList.toggle("bare", matrix.bare === true);
-  parts.frame.classList.toggle("drawn-on", Boolean(matrix.pen));
+  parts.frame.classList.toggle("drawn-on", matrix.pen?.ready === false);
   update(parts.frame, { "aria-label": label, dataset: { matrix: matrix.id } });
   showReadout(parts, null);
   paint(parts);

@@ -157,7 +157,8 @@ function drawPicture(parts, step, trace, state, actions, morph) {
   if (step === "weights") drawWeightsStep(parts, shown, state, actions, morph);
   else morph(parts.places.alone, () => drawStep(parts, step, shown, state, actions));
   seatLegend(parts, state.lesson !== null);
-  if (!parts.places.alone.hidden) drawRowKeys(parts.places.alone, shown, state, actions, parts.pencil.pen);
+  const { pen } = parts.pencil;
+  if (!parts.places.alone.hidden) drawRowKeys(parts.places.alone, shown, state, actions, pen?.ready ? null : pen);
 }
 
 /** The legend stands under the cells, before their table, in a lesson over them; with the pencil on, it says what that does. @param {Parts} parts @param {boolean} over */
@@ -167,7 +168,8 @@ function seatLegend({ places, tools, legend, foot, pencil: { pen } }, over) {
   if (over) tools.before(foot);
   else if (!matrix) places.both.parentElement?.append(foot);
   else if (foot.parentElement !== place) (place?.querySelector(":scope > .row-keys") ?? matrix).after(foot);
-  if (pen && matrix) legend.firstElementChild?.append(h("span", { class: "unless-noted pen-hint" }, t("pencil.here")));
+  if (pen && !pen.ready && matrix)
+    legend.firstElementChild?.append(h("span", { class: "unless-noted pen-hint" }, t("pencil.here")));
 }
 
 /**

@@ -94,7 +94,10 @@ function whyNot(trace, state) {
 export function drawPencil(pencil, trace, state, actions, redraw) {
   const why = whyNot(trace, state);
   const away = state.lesson !== null || state.quiz;
-  const on = !away && why === null && isPencilOn(state);
+  const may = !away && why === null;
+  const on = may && isPencilOn(state);
+  // At the mask it lies ready: it hides the chosen cell, or a drag; a first click only chooses.
+  const ready = may && !on && openAttentionStep(trace.attention, state) === "masked";
   const { box, button, scopes, says } = pencil;
   box.hidden = away;
   box.parentElement?.classList.toggle("with-pencil", !away);
@@ -121,8 +124,8 @@ export function drawPencil(pencil, trace, state, actions, redraw) {
   setText(says, "");
   if (pencil.side === null) followTokens(pencil, actions.page);
   pencil.side = trace.attention.keys;
-  if (!on) pencil.stroke = null;
-  pencil.pen = on ? penOf(pencil, trace, state, actions, redraw) : null;
+  if (!on && !ready) pencil.stroke = null;
+  pencil.pen = on || ready ? { ...penOf(pencil, trace, state, actions, redraw), ready } : null;
 }
 
 /** The open head and its mask without edits. @param {HeadTrace} trace @param {State} state @returns {Head} */
@@ -165,7 +168,7 @@ export function underEdits({ stroke }, trace, state, actions) {
 
 /**
  * @param {Pencil} pencil @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {() => void} redraw
- * @returns {Pen}
+ * @returns {Omit<Pen, "ready">}
  */
 function penOf(pencil, trace, state, actions, redraw) {
   const head = headOf(trace, state);

@@ -238,6 +238,7 @@ const legendItem = (sign, words, when = "") =>
 function drawOne(place, trace, state, actions, pen) {
   const { detail } = trace;
   const margin = leakMargin(trace, detail);
-  const note = pen ? { text: t("pencil.here"), ink: "--accent" } : { text: t("matrix.note_causal"), ink: "--ink-2" };
+  const note =
+    pen && !pen.ready ? { text: t("pencil.here"), ink: "--accent" } : { text: t("matrix.note_causal"), ink: "--ink-2" };
   drawWeights(place, trace, state, actions, { id: "weights", title: t("matrix.weights"), detail, margin, pen, note });
 }

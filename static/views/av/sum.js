@@ -127,7 +127,14 @@ export function drawShares(place, trace, z, { query, key }, onChoose) {
   const total = all.reduce((sum, { moved }) => sum + moved, 0);
   const names = namesIn(keys.tokens);
   const token = h("b", { class: "q", translate: "no" }, queryName(trace, query));
-  nameOfPart(place, phrase("av.shares_title", { token }), t(all.length ? "av.shares_about" : "av.shares_none"));
+  const whole = sum(products(rowIn(z, query), rowIn(z, query)));
+  const along =
+    whole === 0
+      ? 0
+      : (pattern.data[query * names.length + key] * sum(products(rowIn(v, key), rowIn(z, query)))) / whole;
+  const about = { key: h("b", { class: "k", translate: "no" }, names[key]), share: percent(along) };
+  const says = all.length ? h("span", null, phrase("av.shares_about", about)) : t("av.shares_none");
+  nameOfPart(place, phrase("av.shares_title", { token }), says);
   const bars = all.slice(0, KEYS).map((one) => ({
     id: String(one.key),
     name: names[one.key],

@@ -175,7 +175,7 @@ const IN_WALK = { scores: "qk", scale: "scaled", mask: "masked" };
 /** @type {Partial<Record<StepName, string>> & {weights: string}} */
 const TITLES = {
   weights: "inspector.title",
-  masked: "inspector.title_mask",
+  masked: "inspector.title",
   qk: "inspector.title_score",
   content: "inspector.title_score",
   distance: "inspector.title_score",
@@ -350,7 +350,7 @@ function drawEffect(parts, trace, state, values, { model }, query, key) {
   /** @type {[any, string][]} */
   const figures = [
     [[t("inspector.figure_weight"), " ", weightName], significant(model)],
-    [t("inspector.figure_share"), percent(share)],
+    [t(share < 0 ? "inspector.figure_share_against" : "inspector.figure_share"), percent(share)],
   ];
   const symbols = " ‖a·v·W_O‖";
   const moves = t(movesKey(trace, "inspector.figure_moves")) + symbols;
