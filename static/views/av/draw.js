@@ -35,7 +35,7 @@ const WIDE = 620;
 const elementsOf = perRoot((root) => {
   const parts = buildStation(root);
   const stepper = h("div", { class: "stepper" });
-  root.prepend(h("div", { class: "step-strip with-pencil" }, stepper));
+  root.prepend(h("div", { class: "step-strip" }, stepper));
   const [z, v, shares] = [part("z"), part("v"), part("shares")];
   const values = segment(t("av.values.choose"), AV_VALUES, "av-values", (name) => t(`av.values.${name}`));
   v.place.after(h("div", { class: "under" }, v.about, values.box));
