@@ -13,6 +13,7 @@ import { JAPANESE } from "./token_groups.js";
  * @import { State } from "../state/store.js"
  * @import { Attention, Model } from "./description.js"
  * @import { Edited } from "./edits.js"
+ * @import { Token } from "./labels.js"
  */
 
 /** The stream before the open layer, what its attention or FFN adds, or the open head's own. @typedef {"stream"|"attention"|"ffn"|"z"|"q"|"k"|"v"} What */
@@ -113,8 +114,8 @@ export function otherSentence(trace, state) {
 }
 
 /**
- * A second sentence in which the chosen token does not come again: its nearest neighbour of the embedding stands where it stood before. What
- * heads that look for the same token (their q and k) do is seen in it; `here` is the name of what goes.
+ * A second sentence with the nearest neighbour of the chosen token's embedding where that token stood first, if it stood before. What heads
+ * that look for the same token (their q and k) do is seen in it; `here` is the name of what goes.
  * @param {ModelTrace} trace @param {State} state
  */
 export function otherRepeat(trace, state) {
@@ -122,14 +123,23 @@ export function otherRepeat(trace, state) {
   const row = written && !model.picture ? rowOf(state, trace) : null;
   const { id, ids = [], tokens = {} } = /** @type {any} */ (explained.neighbours ?? {});
   if (!written || row === null || written.tokens[row]?.id !== id) return null;
-  const first = written.tokens.findIndex((one) => one.id === id);
   const [word, there] = [id, ids[0]].map((one) => tokens[one]?.text.trim());
   const isWord = /^\p{L}+$/u.test(word ?? "") && /^\p{L}+$/u.test(there ?? "");
-  if (!isWord || JAPANESE.test(word) || first === row) return null;
-  let left = written.tokens.filter((one) => one.id === id).length;
-  const other = text.replace(/[\p{L}\p{N}]+/gu, (one) => (one === word && --left > 0 ? there : one));
-  return other === text ? null : { here: namesIn(written.tokens)[first], there, text: other };
+  if (!isWord || JAPANESE.test(word)) return null;
+  const characters = [...text]; // tokens count code points
+  const isWhole = (/** @type {Token} */ { start, end }) => {
+    const [own, after] = [characters.slice(start, end), characters[end] ?? ""];
+    const goesOn = LETTER.test(characters[start - 1] ?? "") && LETTER.test(own[0] ?? "");
+    return own.join("").trim() === word && !goesOn && !LETTER.test(after);
+  };
+  const first = written.tokens.findIndex((one, at) => at < row && one.id === id && isWhole(one));
+  if (first < 0) return null;
+  const { start, end } = written.tokens[first];
+  const [before, own, after] = [[0, start], [start, end], [end]].map((part) => characters.slice(...part).join(""));
+  return { here: namesIn(written.tokens)[first], there, text: before + own.replace(word, there) + after };
 }
+
+const LETTER = /[\p{L}\p{N}]/u;
 
 /** A text with another word in the place of a word, which "car" is not in "scar"; Japanese has no spaces to tell. @param {string} text @param {string} here @param {string} there */
 const withWord = (text, here, there) =>

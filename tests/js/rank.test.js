@@ -205,18 +205,37 @@ test("the sentence that is offered has the next best answer in the place of the 
   assert.equal(otherSentence({ ...trace, text: "a red" }, state), null);
   assert.equal(otherSentence({ ...trace, text: "a scar from a car." }, state)?.text, "a scar from a ball.");
   assert.equal(otherSentence({ ...trace, text: "scars" }, state), null);
-  // Where the chosen token comes again, its nearest neighbour of the embedding stands in its first place.
-  const tokens = [5, 6, 5].map((id) => ({ id, text: id === 5 ? " red" : " car", label: id === 5 ? "·red" : "·car" }));
-  const written = { ...side, tokens, real: { start: 0, end: 3 } };
-  const repeats = { ...trace, text: "red car red", written, queries: written, keys: written };
-  const near = { neighbours: { id: 5, ids: [9], tokens: { 5: { text: " red" }, 9: { text: " blue" } } } };
-  const at = (/** @type {number} */ query, explained = near) =>
-    otherRepeat({ ...repeats, explained }, { ...state, query });
-  assert.deepEqual(at(2), { here: "red₁", there: "blue", text: "blue car red" });
-  assert.equal(at(0), null, "it is the first one");
-  assert.equal(at(2, /** @type {any} */ ({})), null, "its neighbours are not here yet");
   const japanese = { 1: { candidates: [{ text: "犬" }, { text: "猫" }] } };
   assert.equal(otherSentence({ ...trace, text: "子犬がいる", predictions: japanese }, state)?.text, "子猫がいる");
+});
+
+test("where the chosen token comes again, its nearest neighbour of the embedding stands in its first place alone", () => {
+  const state = /** @type {any} */ ({ key: 0 });
+  const near = { neighbours: { id: 5, ids: [9], tokens: { 5: { text: " red" }, 9: { text: " blue" } } } };
+  /** @param {string[]} pieces  one a token @param {number} query @param {any} explained */
+  const offered = (pieces, query, explained = near) => {
+    const ends = pieces.map((_, i) => [...pieces.slice(0, i + 1).join("")].length);
+    const tokens = pieces.map((text, i) => ({
+      ...{ text, id: text === " red" ? 5 : 10 + i, bytes: "", partial: false, special: false },
+      ...{ start: ends[i - 1] ?? 0, end: ends[i] },
+    }));
+    const side = { side: "source", tokens, real: { start: 0, end: tokens.length } };
+    const trace = { text: pieces.join(""), written: side, queries: side, keys: side, model: {}, explained };
+    return otherRepeat(/** @type {any} */ (trace), { ...state, query });
+  };
+  const thrice = ["The", " red", " car", " red", " ball", " red"];
+  const text = "The blue car red ball red";
+  assert.deepEqual(offered(thrice, 5), { here: "red₁", there: "blue", text });
+  assert.equal(offered(thrice, 3)?.text, text, "the chosen one stays, and what comes after it");
+  assert.equal(offered(thrice, 1), null, "it is the first one");
+  assert.equal(offered(thrice, 5, {}), null, "its neighbours are not here yet");
+  const begins = offered(["red", " car", " red", " 😀", " red"], 4);
+  assert.deepEqual(
+    begins,
+    { here: "red₂", there: "blue", text: "red car blue 😀 red" },
+    "the first word is another token",
+  );
+  assert.equal(offered(["😀", " red", "der", " red", " red"], 4)?.text, "😀 redder blue red", "a part of a word stays");
 });
 
 test("keys that the row cannot attend to are left out", () => {
