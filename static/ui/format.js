@@ -122,7 +122,10 @@ export function checkOf(ours, model, format = significant) {
 
 /** The same as a mark, where there is little room: ✓ if they agree. @param {number} ours @param {number} model */
 export function checkMark(ours, model) {
-  return checked(ours, model, agrees(ours, model) ? "✓" : "⚠", checkAbout(ours, model));
+  const mark = checked(ours, model, agrees(ours, model) ? "✓" : "⚠", checkAbout(ours, model));
+  mark.setAttribute("role", "img");
+  mark.setAttribute("aria-label", mark.title); // a title alone is not read aloud
+  return mark;
 }
 
 /** A number that says so when one points at it; only one that does not agree has a mark. @param {number} ours @param {number} model @param {string} shown */

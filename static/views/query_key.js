@@ -97,7 +97,7 @@ export function drawSquare(root, trace, state, actions, own) {
     wide: alone,
     bare: alone,
     // Before and after have the same places.
-    highRow: alone ? (state.against || !isTrained(state) ? query : null) : undefined,
+    highRow: alone && (state.against || !isTrained(state)) ? query : null,
     scrolls: alone && root.closest(".pair > :is(.before, .after)") === null, // beside each other they are seen whole
     edges: { row: queries.second ?? undefined, col: keys.second ?? undefined }, // between the texts of a pair
     filename: ["chumoku", ...headParts(model, state), own.id].join("-"),

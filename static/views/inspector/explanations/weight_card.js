@@ -9,7 +9,7 @@ import { cellIn, products, rowIn, sum } from "../../../model/matrix.js";
 import { biasRole, underRoot } from "../../../model/weight_arithmetic.js";
 import { queryName } from "../../../model/written.js";
 import { h } from "../../../ui/dom.js";
-import { checkedNumber, number, signed, significant } from "../../../ui/format.js";
+import { checkedNumber, checkMark, number, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { math, mi, mo, sup } from "../../../ui/mathml.js";
 import { letterOf } from "../../formulas.js";
@@ -236,7 +236,10 @@ function softmaxLines({ detail }, { terms, query, key }, before, gap) {
       label: t("card.weight"),
       share: model,
       was: before?.changed ? before.weight : null,
-      output: gap && before?.changed ? signed(model - before.weight) : checkedNumber(own, model, weightText(own)),
+      output:
+        gap && before?.changed
+          ? signed(model - before.weight)
+          : h("span", null, checkMark(own, model), " ", weightText(own)),
       same: gap && !before?.changed,
     },
   ];
