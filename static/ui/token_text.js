@@ -159,4 +159,5 @@ export function namedToken(token, role = "", index) {
 export const listedToken = (token) => h("b", { class: "mono token-name", translate: "no" }, tokenText(token));
 
 /** A name in a sentence for a label that a matrix already has. @param {string} label @param {string} role */
-export const namedLabel = (label, role) => h("b", { class: `${role} mono`, translate: "no" }, labelName(label));
+export const namedLabel = (label, role) =>
+  h("b", { class: `${role} mono`, translate: "no" }, nameNodes(labelName(label)));

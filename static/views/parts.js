@@ -5,6 +5,7 @@
 import { h, keepingFocus, perRoot, replace, setText } from "../ui/dom.js";
 import { headChip, headTitle } from "../ui/heads.js";
 import { t } from "../ui/i18n.js";
+import { boxedText } from "../ui/token_text.js";
 
 /**
  * @import { Model } from "../model/description.js"
@@ -136,7 +137,11 @@ function barOf({ id, name, share, value, words, chosen, role, onChoose }) {
     { class: `track ${role ?? ""}`, "aria-hidden": true },
     h("span", { style: { width: `${(share * 100).toFixed(2)}%` } }),
   );
-  const inside = [h("span", { class: "name mono" }, name), track, h("span", { class: "mono value" }, value)];
+  const inside = [
+    h("span", { class: "name mono" }, typeof name === "string" ? boxedText(name) : name),
+    track,
+    h("span", { class: "mono value" }, value),
+  ];
   const data = { focus: id, testid: "bar", id };
   if (!onChoose) return h("li", null, h("span", { class: "bar-row", title: words, dataset: data }, inside));
   const attrs = {

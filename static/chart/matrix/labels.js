@@ -1,7 +1,8 @@
 /** What is written around the cells (labels, sums, titles, each as a shape of svg.js) and in them. No DOM. */
 
+import { capOf, capsIn } from "../../model/labels.js";
 import { number } from "../../ui/format.js";
-import { inkOn } from "../theme.js";
+import { inkOn, widthOf } from "../theme.js";
 import { faceOf, NOTE_SIZE } from "./layout.js";
 import { colourAt } from "./scale.js";
 import { boxOf, middleOf } from "./view.js";
@@ -113,32 +114,34 @@ export function labelShapes(matrix, size) {
 
 /** Whether a label belongs to the columns, or to the margin's: it stays in sight over the cells. @param {Shape} shape */
 export const isHead = ({ attrs: { class: name, transform } }) =>
-  name === "col-label" || (String(name).startsWith("title") && transform === undefined);
+  /^col-(label|cap)$/.test(String(name)) || (String(name).startsWith("title") && transform === undefined);
 
 /** @param {Matrix} matrix @param {Size} size */
 function columnLabels(matrix, size) {
   const look = lookOf(matrix.cols, matrix.chosen.col);
   const { box, font, angle } = size;
   const flat = angle === 0;
-  return labelPlaces("col", size, look.always).map((col) => {
+  return labelPlaces("col", size, look.always).flatMap((col) => {
     const x =
       middleOf({ row: 0, col }, size).x + (flat ? 0 : font * 0.35 * Math.abs(Math.sin((angle * Math.PI) / 180)));
     const y = box.y - AWAY;
     const turn = flat ? { "text-anchor": "middle" } : { transform: `rotate(${angle} ${round(x)} ${round(y)})` };
     const face = { "font-family": faceOf(matrix), "font-size": font };
-    return text(size.colText[col], { class: "col-label", x, y, ...face, ...look.of(col), ...turn });
+    const attrs = { class: "col-label", x, y, ...face, ...look.of(col), ...turn };
+    return labelText(size.colText[col], attrs, flat && size.cell.w >= HIGH_CELL ? font : 0);
   });
 }
 
 /** @param {Matrix} matrix @param {Size} size */
 function rowLabels(matrix, size) {
   const look = lookOf(matrix.rows, matrix.chosen.row);
-  const { box, font } = size;
-  return labelPlaces("row", size, look.always).map((row) => {
+  const { box, font, cell, type } = size;
+  return labelPlaces("row", size, look.always).flatMap((row) => {
     const y = middleOf({ row, col: 0 }, size).y + font * 0.35;
     const place = { x: box.x - AWAY, y, "text-anchor": "end" };
     const face = { "font-family": faceOf(matrix), "font-size": font };
-    return text(size.rowText[row], { class: "row-label", ...face, ...place, ...look.of(row) });
+    const attrs = { class: "row-label", ...face, ...place, ...look.of(row) };
+    return labelText(size.rowText[row], attrs, cell.h >= ROOM_OF_CAP * type ? font : 0);
   });
 }
 
@@ -240,6 +243,50 @@ export function labelPlaces(axis, { view, cell, type }, always) {
   const step = Math.max(1, Math.ceil((ROOM * type) / (axis === "col" ? cell.w : cell.h)));
   const free = (/** @type {number} */ i) => i % step === 0 && always.every((one) => Math.abs(i - one) >= step);
   return Array.from({ length: count }, (_, i) => from + i).filter((i) => always.includes(i) || free(i));
+}
+
+/** A name in rows that are nearer stays in quotes: its key cap would touch those of its neighbours. Pixels of usual type. */
+const ROOM_OF_CAP = 15;
+
+/**
+ * A label; of a punctuation mark with its key cap, as in the page's texts (ui/token_text.js): its quotes keep their room, unseen.
+ * @param {string} words @param {Written} attrs @param {number} font  0: there is no room for a cap @returns {Shape[]}
+ */
+function labelText(words, attrs, font) {
+  const shape = text(words, attrs);
+  const parts = font > 0 ? capsIn(words) : [];
+  // A full-width mark has the space of its box, and browsers make its brackets narrower than they are measured.
+  if (!parts.some(capOf) || words.includes("「")) return [shape];
+  const wide = (/** @type {string} */ one) =>
+    widthOf(one, font, String(attrs["font-family"]), Number(attrs["font-weight"] ?? 400));
+  /** Beside a mark, so much room, which its quotes take. @param {string} mark */
+  const beside = (mark) => Math.max(font * 0.25, (font * 1.1 - wide(mark)) / 2);
+  const spread = parts.map((part) => {
+    const cap = capOf(part);
+    return { part, cap, nth: cap ? wide(cap.nth) : 0, width: cap ? wide(cap.mark) + 2 * beside(cap.mark) : wide(part) };
+  });
+  const all = spread.reduce((sum, { width, nth }) => sum + width + nth, 0);
+  let left = attrs.x - all / (attrs["text-anchor"] === "end" ? 1 : 2);
+  const line = { fill: "none", stroke: attrs.fill, "stroke-opacity": 0.45, rx: 3 };
+  const [y, height] = [round(attrs.y - font * 0.84), round(font * 1.1)];
+  const caps = /** @type {Shape[]} */ ([]);
+  const children = spread.flatMap(({ part, cap, nth, width }) => {
+    const x = left;
+    left += width + nth;
+    if (!cap) return [part];
+    const name = String(attrs.class).replace("label", "cap");
+    caps.push({ tag: "rect", attrs: { class: name, x: round(x), y, width: round(width), height, ...line } });
+    const unseen = (/** @type {string} */ quote) => {
+      const size = round((font * beside(cap.mark)) / wide(quote));
+      return {
+        tag: /** @type {const} */ ("tspan"),
+        attrs: { "fill-opacity": 0, "font-size": size },
+        children: [quote],
+      };
+    };
+    return [unseen(cap.open), cap.mark, unseen(cap.close), cap.nth];
+  });
+  return [...caps, { ...shape, children }];
 }
 
 /** @param {string} words @param {Written} attrs @returns {Shape} */

@@ -3,6 +3,7 @@
 import { h, plainText, replace, replaceChanged, setText, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { pngOf, saveBlob, saveText } from "../../ui/save.js";
+import { boxedText } from "../../ui/token_text.js";
 import { saveButtons } from "../figures.js";
 import { ICONS } from "../pictures.js";
 import { drawingOf } from "./nodes.js";
@@ -82,7 +83,7 @@ export function showCellTip(tip, cell, { matrix, size, frame }) {
   place(tip.col, matrix.cols, cell.col, { left: `${x}px`, bottom: `${size.height - size.box.y + 3}px` });
   replaceChanged(
     tip.words,
-    matrix.hover(cell.row, cell.col).map((line) => h("span", null, line)),
+    matrix.hover(cell.row, cell.col).map((line) => h("span", null, boxedText(line))),
   );
   const legend = frame.nextElementSibling?.classList.contains("legend-place") === true;
   tip.words.classList.toggle("for-legend", legend);

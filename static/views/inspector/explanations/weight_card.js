@@ -12,6 +12,7 @@ import { h } from "../../../ui/dom.js";
 import { checkedNumber, checkMark, number, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { math, mi, mo, sup } from "../../../ui/mathml.js";
+import { nameNodes } from "../../../ui/token_text.js";
 import { letterOf } from "../../formulas.js";
 import { shortReasonOf } from "../../query_key.js";
 import { drawCard, labelOf, nameIn, whereOf } from "../card.js";
@@ -160,7 +161,8 @@ function fitWords(trace, { query, key }) {
   const others = [...row.keys()].filter((i) => i !== key && !rowIn(mask, query)[i]).sort((i, j) => row[j] - row[i]);
   if (!others.length) return "";
   const [rival] = others;
-  const name = (/** @type {number} */ at) => h("b", { class: "k", translate: "no" }, nameIn(trace.keys.tokens, at));
+  const name = (/** @type {number} */ at) =>
+    h("b", { class: "k", translate: "no" }, nameNodes(nameIn(trace.keys.tokens, at)));
   const words = { key: name(key), other: name(rival), score: number(row[rival], 2) };
   return h("span", null, phrase(row[rival] > row[key] ? "card.fits_less" : "card.fits_best", words));
 }
