@@ -516,6 +516,7 @@ def test_a_click_on_a_written_word_offers_others_in_its_place(page: "Page", text
     expect(card).to_contain_text(re.compile(r"^Instead of .*%\):"))
     expect(page.locator(".page.replacing")).to_have_count(1)  # the candidates below are paler meanwhile
     hangs(page, word)
+    page.mouse.move(2, 2)  # a sentence that is drawn again under the pointer would be pointed at
     page.keyboard.press("Escape")
     expect(card).to_be_hidden()
     page.keyboard.press("Enter")
