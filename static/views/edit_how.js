@@ -22,9 +22,9 @@ function ablation(group) {
   return group.kind === "head" ? { kind: "ablate", where: { ...group.head } } : null;
 }
 
-/** What stays open while chips are drawn again: the fields of sentences, by what they are about. */
+/** The choice in each row of the list; what is not in an edit yet is a field without sentences, while it has the focus. */
 export function createHow() {
-  const open = new Set();
+  let asked = ""; // about what a field was opened
   return {
     /**
      * The choice in a row of the list, and its field; none for an edit that is no ablation of one part.
@@ -35,22 +35,32 @@ export function createHow() {
       const edit = ablation(group);
       if (!edit) return { choice: null, field: null };
       const key = JSON.stringify(edit.where);
-      if (edit.over) open.add(key);
+      const isTyped = asked === key && focusName() === `over ${at}`; // the list is drawn again under the reader
+      const made = edit.over ? "own" : edit.to === "mean" ? "mean" : "zero";
       const field = fieldOf(edit, at, group, set);
-      field.hidden = !open.has(key);
-      const choose = (/** @type {string} */ value) => {
-        if (value === "own") open.add(key);
-        else open.delete(key);
+      const show = (/** @type {string} */ value) => {
         field.hidden = value !== "own";
-        if (value === "own") field.focus();
-        else set((state) => replacedBy(state, group.edits, value === "mean" ? "mean" : "zero"));
       };
-      const now = open.has(key) ? "own" : edit.to === "mean" ? "mean" : "zero";
+      const choose = (/** @type {string} */ value) => {
+        show(value);
+        if (value !== "own") return set((state) => replacedBy(state, group.edits, value === "mean" ? "mean" : "zero"));
+        asked = key;
+        field.focus();
+      };
       const offered = ["zero", ...(hasMean({ ...edit, over: undefined }, model) ? ["mean"] : []), "own"];
-      return { choice: choiceOf(offered, now, model, at, choose), field };
+      const choice = choiceOf(offered, isTyped ? "own" : made, model, at, choose);
+      show(choice.value);
+      // It stays in sight, so that nothing moves under the pointer that left it.
+      field.addEventListener("blur", () => {
+        if (!sentencesIn(field.value).length) choice.value = made === "own" ? "zero" : made;
+      });
+      return { choice, field };
     },
   };
 }
+
+/** What has the keyboard's focus. */
+const focusName = () => /** @type {HTMLElement|null} */ (document.activeElement)?.dataset?.focus;
 
 /** @param {string[]} offered @param {string} now @param {any} model @param {string} at @param {(value: string) => void} choose */
 function choiceOf(offered, now, model, at, choose) {

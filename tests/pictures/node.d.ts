@@ -29,7 +29,7 @@ declare module "node:zlib" {
 declare module "jsdom" {
   export class VirtualConsole {}
   export class JSDOM {
-    constructor(html: string, options: { url: string; pretendToBeVisual: boolean; virtualConsole: VirtualConsole });
+    constructor(html: string, options?: { url: string; pretendToBeVisual: boolean; virtualConsole: VirtualConsole });
     window: any;
   }
 }
