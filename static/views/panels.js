@@ -6,7 +6,7 @@
 import { rankState, showsEffects } from "../data/explain.js";
 import { lazily } from "../data/lazily.js";
 import { besideModel, besideState, isBeside } from "../model/compare/beside.js";
-import { comparable, hasLogits, hasWeights, masksChanged } from "../model/compare/runs.js";
+import { comparable, hasLogits, hasWeights, isTrained, masksChanged } from "../model/compare/runs.js";
 import {
   answeringStack,
   answersTokens,
@@ -296,8 +296,10 @@ const rank = {
     // The sentence that is offered has the next best answer: drawn again when that is known.
     if (shows === "patch" && !model.picture)
       return [...before, "explain:spelled", ...(predictsTokens(model) ? ["prediction", "explain:neighbours"] : [])];
-    if (shows === "heads") return [...before, ...(showsEffects(state, model) ? ["ablations"] : [])];
-    return shows === "direct" && splitsLogits(model) ? [...before, "explain:direct"] : [];
+    // Its answers are those before the edits and now.
+    const answers = [...before, ...(predictsTokens(model) && !isTrained(state) ? ["prediction"] : [])];
+    if (shows === "heads") return [...answers, ...(showsEffects(state, model) ? ["ablations"] : [])];
+    return shows === "direct" && splitsLogits(model) ? [...answers, "explain:direct"] : [];
   },
   ...lazily(() => import("./rank/draw.js")),
 };

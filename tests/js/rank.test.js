@@ -9,7 +9,14 @@ import { otherRepeat, otherSentence } from "../../static/model/by_hand.js";
 import { DEFAULTS } from "../../static/state/store.js";
 import { t } from "../../static/ui/i18n.js";
 import { byPosition, mapOf, strongestIn } from "../../static/views/rank/direct.js";
-import { createRanking, effectWords, figureAbout, measureUnit, strongestFfn } from "../../static/views/rank/effects.js";
+import {
+  answersUnderEdits,
+  createRanking,
+  effectWords,
+  figureAbout,
+  measureUnit,
+  strongestFfn,
+} from "../../static/views/rank/effects.js";
 import { keysFound, saidOf } from "../../static/views/rank/keys.js";
 import { mostAfter, tonesOf } from "../../static/views/rank/map.js";
 import {
@@ -236,6 +243,32 @@ test("where the chosen token comes again, its nearest neighbour of the embedding
     "the first word is another token",
   );
   assert.equal(offered(["😀", " red", "der", " red", " red"], 4)?.text, "😀 redder blue red", "a part of a word stays");
+});
+
+test("what is measured with edits is named, also a class, and an answer that is no longer among the first", () => {
+  const side = { side: "source", tokens: [{}], real: { start: 0, end: 1 } };
+  const token = (/** @type {number} */ id) => ({ id, text: ` ${id}`, bytes: "", partial: false, special: false });
+  const first = (/** @type {number[]} */ ...ids) => ({ 0: { candidates: ids.map(token) } });
+  const of = (/** @type {any} */ trace, /** @type {number|null} */ answer, /** @type {any} */ tokens = {}) => {
+    const { was, measured, offered } = answersUnderEdits(
+      /** @type {any} */ ({ written: side, queries: side, keys: side, predictions: {}, ...trace }),
+      /** @type {any} */ ({ query: 0, key: 0, answer }),
+      tokens,
+    );
+    return [was, measured, offered.map(({ name }) => name)];
+  };
+  const edited = { withoutKnockouts: { predictions: first(7, 8, 5) }, predictions: first(8, 7) };
+  assert.deepEqual(of(edited, null), [7, 7, ["7", "8"]]);
+  assert.deepEqual(of(edited, 5), [7, 5, ["7", "8", "5"]]);
+  assert.deepEqual(of(edited, 9), [7, null, ["7", "8"]], "its name is not here yet");
+  assert.deepEqual(of(edited, 9, { 9: token(9) }), [7, 9, ["7", "8", "9"]]);
+  assert.deepEqual(of({ predictions: first(8) }, null), [null, null, []], "what was first before is not known");
+
+  const classes = [0.7, 0.3].map((probability, i) => ({ name: `class ${i}`, probability }));
+  const classed = { written: null, classes, withoutKnockouts: { predictions: {}, classes: classes.toReversed() } };
+  assert.deepEqual(of(classed, null), [1, 1, ["class 1"]]);
+  assert.deepEqual(of(classed, 0), [1, 0, ["class 0"]]);
+  assert.deepEqual(of({ ...classed, withoutKnockouts: null }, null), [null, null, []]);
 });
 
 test("keys that the row cannot attend to are left out", () => {

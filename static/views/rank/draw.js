@@ -158,7 +158,8 @@ export function draw(root, trace, state, actions) {
   parts.bars.onclick = () =>
     actions.set({ ...rankState.patch({ bars: bars ? "off" : "on" }), ...(bars ? {} : { drawer: null }) });
   const { edited } = parts.pages.heads;
-  drawEdited(edited, trace, state, actions);
+  const measured = trace.ablations?.start ?? parts.measuring.heads.last().start;
+  drawEdited(edited, trace, state, actions, measured?.tokens);
   if (!PINNED.includes(shows)) edited.hidden = true;
   parts.about.hidden = shows !== "heads" || !edited.hidden; // they share a line
   parts.shows.show(shows, (name) => actions.set(rankState.patch({ shows: name })), has);

@@ -5,6 +5,7 @@ import { editing, isTrained, withChanges } from "../../model/compare/runs.js";
 import { attentionOf, attentionsOf, showsMeans } from "../../model/description.js";
 import { headKey, headsOff, headToggled } from "../../model/edits.js";
 import { labelName, tokenLabel } from "../../model/labels.js";
+import { indexOfMost } from "../../model/matrix.js";
 import { rowOf } from "../../model/selection.js";
 import { h, keepingFocus, replace, signedTrack } from "../../ui/dom.js";
 import { briefPercent, number, percent, signed } from "../../ui/format.js";
@@ -178,25 +179,44 @@ export function measureUnit(by, { p }) {
 const changeText = (one, start) => `${percent(start.p).replace(/\s*%$/, "")} → ${percent(one.p)}`;
 
 /**
- * What is measured with the reader's edits says so, and for which answer: the one before the edits, or by choice what comes first now.
- * @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions
+ * The answers that can be measured under the reader's edits: the one before them, the one that comes first now, and the chosen one. `measured`:
+ * which one is; null: its name is not here.
+ * @param {ModelTrace} trace @param {State} state @param {Object<string, any>} [tokens]  of what was measured, by id
  */
-export function drawEdited(root, trace, state, actions) {
+export function answersUnderEdits(trace, state, tokens = {}) {
+  const { classes, predictions } = trace;
+  const before = trace.asTrained ?? trace.withoutKnockouts;
+  if (classes) {
+    const was = before?.classes ? indexOfMost(before.classes.map(({ probability }) => probability)) : null;
+    const measured = state.answer ?? was;
+    const offered = measured === null ? [] : [{ id: measured, name: className(classes[measured].name) }];
+    return { was, measured, offered };
+  }
   const row = trace.written && rowOf(state, trace);
-  const firstIn = (/** @type {Pick<ModelTrace, "predictions">|null} */ one) =>
-    (row !== null && one?.predictions?.[row]?.candidates[0]) || null;
-  const [was, now] = [firstIn(trace.asTrained ?? trace.withoutKnockouts), firstIn(trace)];
-  root.hidden = isTrained(state) || was === null;
-  if (root.hidden || !was) return;
-  const others = (trace.predictions[row ?? 0]?.candidates ?? []).filter(({ id }) => id === state.answer);
-  const all = [was, ...[now, ...others].filter((one) => one !== null)];
-  const offered = new Map(all.map((one) => [one.id, labelName(tokenLabel(one))]));
-  const change = () => actions.set({ answer: Number(choice.value) === was.id ? null : Number(choice.value) });
+  const [first, now] = [before?.predictions, predictions].map((one) => (row !== null && one?.[row]?.candidates) || []);
+  const named = Object.entries(tokens).map(([id, token]) => ({ ...token, id: Number(id) }));
+  const chosen = [...first, ...now, ...named].find(({ id }) => id === state.answer);
+  const all = [first[0], first[0] && now[0], chosen].filter((one) => one !== undefined);
+  const offered = [...new Map(all.map((one) => [one.id, { id: one.id, name: labelName(tokenLabel(one)) }])).values()];
+  const [was, asked] = [first[0]?.id ?? null, state.answer ?? first[0]?.id];
+  return { was, measured: offered.find(({ id }) => id === asked)?.id ?? null, offered };
+}
+
+/**
+ * What is measured with the reader's edits says so, and for which answer: the one before the edits, or by choice what comes first now.
+ * @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions @param {Object<string, any>} [tokens]
+ */
+export function drawEdited(root, trace, state, actions, tokens) {
+  root.hidden = isTrained(state);
+  if (root.hidden) return;
+  const { was, measured, offered } = answersUnderEdits(trace, state, tokens);
+  if (measured === null) return keepingFocus(root, () => replace(root, t("rank.edited")));
+  const change = () => actions.set({ answer: Number(choice.value) === was ? null : Number(choice.value) });
   const attrs = { "aria-label": t("rank.measured_for"), dataset: { testid: "rank-answer", focus: "rank-answer" } };
-  const options = [...offered].map(([id, name]) => h("option", { value: id }, name));
+  const options = offered.map(({ id, name }) => h("option", { value: id }, name));
   const choice = /** @type {HTMLSelectElement} */ (h("select", { ...attrs, on: { change } }, options));
-  choice.value = String(state.answer ?? was.id);
-  const answer = offered.size > 1 ? choice : h("b", null, offered.get(was.id) ?? "");
+  choice.value = String(measured);
+  const answer = offered.length > 1 ? choice : h("b", null, offered[0].name);
   keepingFocus(root, () => replace(root, ...phrase("rank.with_edits", { answer })));
 }
 
