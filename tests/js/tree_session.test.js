@@ -167,6 +167,32 @@ test("a pruned branch is left for what it grew from, and comes back by Undo", as
   assert.deepEqual(textAt(store.get().tree, at).ids, [...PROMPT, 7, 8]);
 });
 
+test("of two compared texts of which one begins the other, none is the other text", async () => {
+  const { store, session, arrive, step } = page();
+  await arrive();
+  await step(7);
+  await step(8);
+  session.back();
+  await arrive();
+  const [shorter, longer] = [session.here(), store.get().tree.tip];
+  session.pick(shorter);
+  session.goTo(longer);
+  await arrive();
+  session.pick(longer);
+  store.set({ drawer: "generation" });
+  for (const at of [longer, shorter]) {
+    session.goTo(at);
+    await arrive();
+    assert.equal(session.other(), null);
+  }
+  store.set({ interventions: [OFF] });
+  session.restart();
+  await arrive();
+  await step(7); // the same text in another run
+  store.set({ tree: { ...store.get().tree, pair: [shorter, session.here()] } });
+  assert.equal(session.other(), null);
+});
+
 test("what another request writes is of the run that it began under; another text, model or edit ends it", async () => {
   const { store, session, arrive, step } = page();
   await arrive();

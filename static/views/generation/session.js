@@ -383,10 +383,12 @@ export function createSession(actions) {
     },
   };
 
-  /** The other one of two texts that are compared; null: the page shows neither, or both. @param {TextTree} tree @param {number} now */
+  /** The other one of two texts that are compared; null: the page shows neither or both, or one begins the other. @param {TextTree} tree @param {number} now */
   function comparedWith(tree, now) {
     if (actions.get().drawer !== "generation" || tree.pair.length < 2) return null;
-    const others = tree.pair.filter((at) => !wayTo(tree, at).includes(now));
+    const shown = textAt(tree, now).ids;
+    const parts = (/** @type {{ids: number[]}} */ { ids }) => sharedLength(ids, shown) < ids.length;
+    const others = tree.pair.filter((at) => parts(textAt(tree, at)) && !wayTo(tree, at).includes(now));
     return others.length === 1 ? others[0] : null;
   }
 
