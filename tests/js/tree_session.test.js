@@ -261,3 +261,44 @@ test("another token is written in the place of one, and what is not known of a t
   session.askOffered(() => assert.fail("asked again"));
   assert.equal(asked.length, 1);
 });
+
+test("of a long text the last alternatives are asked for first, then the others; what failed is asked again, what is refused is not", async () => {
+  const { store, session, arrive, actions } = page();
+  const asked = /** @type {number[][]} */ ([]);
+  let error = /** @type {any} */ (Object.assign(new Error("cancelled"), { name: "AbortError" }));
+  actions.alternatives = async (/** @type {any} */ _, /** @type {number[]} */ positions) => {
+    asked.push([positions.length, positions[0]]);
+    if (error) throw error;
+    return positions.map((position) => ({ position, candidates: [token(5)] }));
+  };
+  const ask = async () => {
+    let again = false;
+    session.askOffered(() => {
+      again = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    return again;
+  };
+  const ids = Array.from({ length: 100 }, (_, i) => i);
+  store.set({ ids, nPrompt: 1 });
+  await arrive();
+  assert.equal(await ask(), false);
+  assert.deepEqual(asked.splice(0), [[64, 35]]);
+  error = null;
+  assert.equal(await ask(), true);
+  assert.equal(await ask(), true);
+  assert.equal(await ask(), false);
+  assert.deepEqual(asked.splice(0), [
+    [64, 35],
+    [35, 0],
+  ]); // prettier-ignore
+  const way = wayTo(session.tree(), session.here());
+  assert.ok(way.slice(0, -1).every((at) => session.offered(at).length === 1));
+
+  store.set({ ids: ids.toReversed() });
+  await arrive();
+  error = Object.assign(new Error("too long"), { status: 422 });
+  await ask();
+  await ask();
+  assert.equal(asked.length, 1);
+});

@@ -35,7 +35,7 @@ import { forkOf, otherEnd } from "./tree_layout.js";
  *   `text`: the typed sentence; `given`: no token was taken yet; `typed`: the reader wrote all of it
  */
 
-/** So many places of a text are asked about. */
+/** So many places of a text are asked about at once, the last ones first. */
 const MOST_ASKED = 64;
 
 /** @param {Actions} actions */
@@ -76,6 +76,7 @@ export function createSession(actions) {
 
   /** What else could have stood in a text, where no step has said it, by run and ids. @type {Map<string, {id: number, before: number}[]>} */
   const alternatives = new Map();
+  let askedOf = ""; // the trace whose rows were all asked about
 
   /** The shown run and the ids of a node; null: it is of another run. @param {number} at */
   function keyOfNode(at) {
@@ -249,11 +250,13 @@ export function createSession(actions) {
       const found = key === null ? undefined : (nexts.get(key)?.candidates ?? alternatives.get(key));
       return found ?? [];
     },
-    /** Asks, once, for what else could have stood in the shown text where no step has said it. @param {() => void} then */
+    /** Asks, once, for what else could have stood in the shown text where no step has said it. What was cancelled is asked by the next draw. @param {() => void} then */
     askOffered(then) {
       const state = actions.get();
       const now = path();
       if (!now || !trace?.written || state.file !== null || trace.key !== JSON.stringify(requestOf(state))) return;
+      if (askedOf === trace.key) return;
+      askedOf = trace.key;
       const run = runOf(now);
       const { start } = trace.written.real;
       const keys = now.ids.map((_, i) => keyOf(run, now.ids.slice(0, i + 1)));
@@ -261,17 +264,23 @@ export function createSession(actions) {
         .slice(now.nPrompt - 1, -1)
         .filter((i) => !nexts.has(keys[i]) && !alternatives.has(keys[i]));
       if (rows.length === 0) return;
-      for (const i of rows) alternatives.set(keys[i], []);
-      const positions = rows.slice(-MOST_ASKED).map((i) => start + i);
+      const asked = rows.slice(-MOST_ASKED);
+      for (const i of asked) alternatives.set(keys[i], []);
+      const positions = asked.map((i) => start + i);
       actions.alternatives(state, positions).then(
         (found) => {
           for (const one of found) {
             for (const candidate of one.candidates) if (!words.has(candidate.id)) words.set(candidate.id, candidate);
             alternatives.set(keys[one.position - start], one.candidates);
           }
+          if (rows.length > asked.length) askedOf = "";
           then();
         },
-        () => {},
+        ({ status }) => {
+          if (status >= 400 && status < 500) return; // it would be refused again
+          for (const i of asked) alternatives.delete(keys[i]);
+          askedOf = "";
+        },
       );
     },
     /** Another token in the place of the one after a node. @param {number} up @param {number} id */

@@ -115,9 +115,10 @@ export function createTree(session, player, actions) {
     const stand = standOf(tree, here);
     const offers = way.map((one) => session.offered(one).length);
     const content = JSON.stringify([here, stand, zoom, room, high, words, offers]);
-    if (tree === known && content === drawn) return;
-    [known, drawn] = [tree, content];
-    paint(here, stand, trace);
+    if (tree !== known || content !== drawn) {
+      [known, drawn] = [tree, content];
+      paint(here, stand, trace);
+    }
     if (high > 0) session.askOffered(() => draw(last.trace, last.state));
   }
 
