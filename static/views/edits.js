@@ -266,8 +266,9 @@ function createList(set) {
       update(remove, { "aria-label": t("edits.remove", { edit: plainText(words) }) });
       const drawnChips = groups.map((group, i) => {
         const { choice = null, field = null } = made?.of(group, model, String(i), set) ?? {};
-        const words = (choice && setWords(group, model)) || groupWords(group, trace, model);
-        const chip = chipOf(group, words, String(i), set);
+        const whole = groupWords(group, trace, model);
+        const words = (choice && setWords(group, model)) || whole;
+        const chip = chipOf(group, words, plainText(whole), String(i), set);
         if (choice) chip.lastChild?.before(choice);
         if (field) chip.append(field);
         if (refused[i])
@@ -316,9 +317,8 @@ const removeButton = (testid, click, focus) =>
     h("span", { "aria-hidden": true }, "×"),
   );
 
-/** @param {Group} group @param {Words} words @param {string} at @param {(change: (state: State) => Patch) => void} set */
-function chipOf({ on, edits }, words, at, set) {
-  const name = plainText(words);
+/** @param {Group} group @param {Words} words  to be seen, which a choice may end @param {string} name  to be heard @param {string} at @param {(change: (state: State) => Patch) => void} set */
+function chipOf({ on, edits }, words, name, at, set) {
   const toggle = h(
     "button",
     {

@@ -80,3 +80,12 @@ test("a row says what the run is set to; sentences of the reader's are asked for
   assert.equal(store.get().interventions[0].over, undefined);
   assert.deepEqual([$("edit-how").value, $("edit-over").hidden], ["zero", true]);
 });
+
+test("the controls of an edit are named by all of it, which its visible words leave to the choice", async () => {
+  const { $, choose } = await page();
+  const names = () => ["edit-switch", "edit-remove"].map((one) => $(one).getAttribute("aria-label"));
+  assert.equal($("edit-chip").querySelector(".edit-words").textContent, "Head 1·0: output set to");
+  assert.deepEqual(names(), ["head 1·0 off", "Remove: head 1·0 off"]);
+  choose($("edit-how"), "mean");
+  assert.deepEqual(names(), ["head 1·0 = mean", "Remove: head 1·0 = mean"]);
+});
