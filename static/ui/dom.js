@@ -65,7 +65,7 @@ export function update(element, attrs) {
 
 /**
  * Redraws the content of `root` and restores the keyboard's focus to the element with the same `data-focus` or, if that is
- * gone, to `next`.
+ * gone or hidden, to `next`.
  * @param {Element} root @param {() => void} draw @param {HTMLElement} [next]
  */
 export function keepingFocus(root, draw, next) {
@@ -75,7 +75,8 @@ export function keepingFocus(root, draw, next) {
   draw();
   const again = at && /** @type {HTMLElement|null} */ (root.querySelector(`[data-focus="${CSS.escape(at)}"]`));
   if (again) again.focus({ preventScroll: true });
-  else if (within && !root.contains(document.activeElement)) next?.focus({ preventScroll: true });
+  else if (within && !(root.contains(document.activeElement) && document.activeElement?.checkVisibility()))
+    next?.focus({ preventScroll: true });
 }
 
 /**

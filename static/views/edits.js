@@ -20,7 +20,7 @@ import { COMES, standsForWritten } from "../model/written.js";
 import { createEditHistory } from "../state/edit_history.js";
 import { changedWords, runWords } from "../ui/compare_words.js";
 import { createPopover, segment } from "../ui/controls.js";
-import { h, inOneColumn, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
+import { h, hide, inOneColumn, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
 import { attentionWords } from "../ui/heads.js";
 import { hasString, phrase, t } from "../ui/i18n.js";
 import { isModel, placeOf } from "./places.js";
@@ -196,8 +196,13 @@ function createUndo(actions, model, set, ground) {
     // Both keep their places while there is an edit, or one that can be brought back.
     update(undo, { disabled: count === 0 });
     update(redo, { disabled: !redoes });
-    all.hidden = count < 2;
     for (const button of [undo, redo]) button.hidden = count === 0 && !redoes;
+    hide(all, count < 2, redo);
+    for (const [one, other] of [
+      [undo, redo],
+      [redo, undo],
+    ])
+      if (one === document.activeElement && isDisabled(one) && !isDisabled(other)) other.focus({ preventScroll: true });
     return count > 0 || redoes;
   };
   return { undo, redo, all, see };

@@ -89,3 +89,18 @@ test("the controls of an edit are named by all of it, which its visible words le
   choose($("edit-how"), "mean");
   assert.deepEqual(names(), ["head 1·0 = mean", "Remove: head 1·0 = mean"]);
 });
+
+test("the focus of what goes is on the button that brings it back", async () => {
+  const { document, store, $ } = await page();
+  const press = (/** @type {string} */ one) => {
+    $(one).focus();
+    $(one).click();
+    return /** @type {HTMLElement} */ (document.activeElement).dataset.testid;
+  };
+  assert.equal(press("edit-remove"), "edit-redo"); // the list goes with its last edit
+  assert.equal(press("edit-redo"), "edit-undo");
+  assert.equal(press("edit-undo"), "edit-redo");
+  store.set({ interventions: [OFF, { kind: "no_positions", where: {} }] });
+  assert.equal(press("note-masks"), "edit-redo");
+  assert.deepEqual(store.get().interventions, []);
+});
