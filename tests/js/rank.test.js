@@ -191,7 +191,13 @@ test("the writers that move most come first, either way; what moves less than a 
     /** @type {any} */ ({ kind: "head", attention: "self", layer: 0, head, p: 0.5, difference: 0, moved });
   const found = [path(0, 0.2), path(1, -0.4), path(2, 0.009), path(3, 0.1)];
   assert.deepEqual(
-    strongestPaths(found).map(({ moved }) => moved),
+    strongestPaths({ found, base: 0, logits: false }).map(({ moved }) => moved),
+    [-0.4, 0.2, 0.1],
+  );
+  // Of sentences 0.15 logits apart, a hundredth of the way is a rounding: what is shown, logits, has the same threshold.
+  const near = [...found, path(4, 0.05)].map((one) => ({ ...one, difference: 5 + 0.15 * one.moved }));
+  assert.deepEqual(
+    strongestPaths({ found: near, base: 5, logits: true }).map(({ moved }) => moved),
     [-0.4, 0.2, 0.1],
   );
 });

@@ -222,7 +222,7 @@ function drawMaps(parts, start, found, trace, state, actions) {
       id: names[i].replaceAll(" ", "-"),
       title,
       logits: (value) => logitsMoved(start, value / way),
-      moved: (value) => signed(value / way, 3),
+      moved: inLogits(start) ? null : (value) => signed(value, 3),
       about: t("patch.figure", { source: rankState.of(state).source, scale: scaleWords(start, trace) }),
       values: values.map((value) => value * way),
       missing,
@@ -254,7 +254,7 @@ export function mapOfPatches(found, { stack, what, attention, n_layer }, n) {
 
 /**
  * @param {Block} block
- * @param {{id: string, title: string, about: string, logits: (value: number) => string, moved: (value: number) => string, values: Float32Array, missing: Uint8Array|null, scale: import("../../chart/matrix/scale.js").Scale,
+ * @param {{id: string, title: string, about: string, logits: (value: number) => string, moved: ((value: number) => string)|null, values: Float32Array, missing: Uint8Array|null, scale: import("../../chart/matrix/scale.js").Scale,
  *   labels: string[], n_layer: number, again: () => void}} map
  */
 function drawMap(block, { id, title, about, logits, moved, values, missing, scale, labels, n_layer, again }) {
@@ -264,10 +264,10 @@ function drawMap(block, { id, title, about, logits, moved, values, missing, scal
   const words = (/** @type {number} */ r, /** @type {number} */ c) =>
     missing?.[r * cols + c]
       ? `${labels[c]}: ${t("rank.unmeasured")}`
-      : t("patch.cell", {
+      : t(moved ? "patch.cell" : "patch.cell_logits", {
           layer: r,
           token: labels[c],
-          moved: moved(values[r * cols + c]),
+          moved: moved?.(values[r * cols + c]) ?? "",
           logits: logits(values[r * cols + c]),
         });
   drawMatrix(block.place, {

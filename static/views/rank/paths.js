@@ -32,7 +32,7 @@ const ONE = 30;
 /** How many writers are named. */
 const MANY = 5;
 
-/** A smaller part of the way than this is not worth a name. */
+/** Less than this is not worth a name: of the way, or where logits are shown, in logits. */
 const LEAST = 0.01;
 
 /** What a head can receive with. */
@@ -99,24 +99,25 @@ export function drawChoice({ sees, ffns }, trace, state, actions) {
   ffns.onclick = () => actions.set(rankState.patch({ ffns: !passes }));
 }
 
-/** The writers that move the answer most, either way. @param {PathEffect[]} found */
-export const strongestPaths = (found) =>
-  found
-    .filter(({ moved }) => Math.abs(moved) >= LEAST)
-    .sort((a, b) => Math.abs(b.moved) - Math.abs(a.moved))
-    .slice(0, MANY);
-
 /** @typedef {{found: PathEffect[], done: boolean, scale: string, base: number, logits: boolean}} Paths  `scale`: what 0 and 1 are, for a saved figure; `base`: the logit difference here; `logits`: effects are shown in them, not as parts of the way */
 
 /** What is shown of a path. @param {Pick<Paths, "base"|"logits">} paths @param {PathEffect} one */
 export const shownOf = ({ base, logits }, { moved, difference }) => (logits ? difference - base : moved);
 
+/** The writers that move the answer most, either way. @param {Pick<Paths, "found"|"base"|"logits">} paths */
+export function strongestPaths(paths) {
+  const size = (/** @type {PathEffect} */ one) => Math.abs(shownOf(paths, one));
+  const named = paths.found.filter((one) => size(one) >= LEAST);
+  return named.sort((a, b) => size(b) - size(a)).slice(0, MANY);
+}
+
 /** @param {Parts} parts @param {Paths} paths @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function drawPaths(parts, paths, trace, state, actions) {
   const { found, done } = paths;
-  const [receiver, most] = [receiverName(trace, state), strongestPaths(found)];
+  const [receiver, most] = [receiverName(trace, state), strongestPaths(paths)];
   const some = seenBy(trace, state) === "answer" ? "most_answer" : "most";
-  const said = !found.length ? "nothing" : most.length ? some : "none";
+  const none = paths.logits ? "none_logits" : "none";
+  const said = !found.length ? "nothing" : most.length ? some : none;
   setText(parts.said, done ? t(`paths.${said}`, { receiver }) : t("rank.begins"));
   setText(parts.about, t(pathsOf(trace, state)?.to ? "paths.about_head" : "paths.about", { receiver }));
   const values = most.map((one) => shownOf(paths, one));
@@ -235,7 +236,11 @@ function drawMap(
     const [part, one] = [partName(row, col), found[row * cols + col]];
     if (!one) return `${part}: ${t(done ? "paths.no_path" : "rank.unmeasured")}`;
     const moves = { moved: signed(one.moved, 3), logits: signed(one.difference - paths.base, 2) };
-    return t("paths.cell", { part, receiver: receiverName(trace, state), ...moves });
+    return t(paths.logits ? "paths.cell_logits" : "paths.cell", {
+      part,
+      receiver: receiverName(trace, state),
+      ...moves,
+    });
   };
   const missing = Uint8Array.from(found, (one) => Number(!one));
   drawMatrix(block.place, {
