@@ -132,7 +132,7 @@ function createRiver(parts) {
   const board = createRiverBoard(parts.board, ({ foot, answers, table, said, bands, only, squares, lens }) => {
     parts.which.classList.toggle("in-heads", said?.beside === true && foot !== null);
     parts.which.classList.toggle("over-heads", only !== null && squares.length > 0);
-    parts.root.style.setProperty("--heads", `${Math.min(...squares.map(({ y }) => y))}px`);
+    parts.root.style.setProperty("--heads-top", squares.length ? `${Math.min(...squares.map(({ y }) => y))}px` : "");
     parts.root.style.setProperty("--said", `${said?.y ?? 0}px`);
     parts.root.classList.toggle("with-heads", foot !== null);
     parts.root.style.setProperty("--foot", `${foot ?? 0}px`);
