@@ -270,7 +270,7 @@ function tokens({ shown: { facts } }) {
     const name = `tok${i === facts.row ? " q" : ""}`;
     const [, mark] = word.match(/^“(.*)”$/) ?? [];
     const text = mark
-      ? `<span class="text" data-open="“" data-close="”">${escaped(mark)}</span>`
+      ? `<span class="text" data-mark="">${escaped(mark)}</span>`
       : `<span class="text">${escaped(word)}</span>`;
     const number = nth === null ? "" : `<sub>${below(nth)}</sub>`;
     return `<button class="${name}" type="button" tabindex="-1" style="order:${-i}">${text}${number}</button>`;

@@ -67,8 +67,8 @@ function createToken(side, choose) {
       const called = token.patch ? patchWords(token.patch) : tokenName(token);
       const name = t("sentence.token", { index, label: called, id: token.id });
       const label = place === null ? name : `${name}, ${t("sentence.position_id", { position: place })}`;
-      const [open = null, close = null] = quotesAround(token) ?? [];
-      const narrow = !token.patch && open === null && token.text.trim().length === 1 && !isWide(token.text);
+      const quoted = quotesAround(token) !== null;
+      const narrow = !token.patch && !quoted && token.text.trim().length === 1 && !isWide(token.text);
       const piece = !token.patch && isPiece(token, before);
       const classes = {
         narrow,
@@ -89,7 +89,7 @@ function createToken(side, choose) {
         "data-id": token.id,
         "data-partial": token.partial ? token.bytes : null,
       });
-      update(text, { "data-open": open, "data-close": close, "data-part": part });
+      update(text, { "data-mark": quoted || null, "data-part": part });
       setText(id, String(token.id));
       const spelled = `${token.id} ${token.bytes}`; // bytes that are part of a character are all called the same
       if (token.patch) replace(text, tokenText(token));
