@@ -198,6 +198,7 @@ function createRiver(parts) {
   const page = /** @type {HTMLElement|null} */ (parts.root.closest(".page"));
   if (page) new MutationObserver(() => now?.state.quiz && render()).observe(page, { attributeFilter: ["data-quiz"] });
   parts.which.onclick = () => now?.actions.set({ drawer: "rank", ...rankState.patch({ shows: "heads", by: "delta" }) });
+  const tellSource = createTelling(parts.root);
   let [timer, frame] = [0, 0];
   let drawnAt = -Infinity;
 
@@ -231,7 +232,8 @@ function createRiver(parts) {
     if (last?.rolled !== facts.rolled) watch.end();
     last = facts;
     const source = isModel(state) && !state.quiz ? sourceOf(facts) : null;
-    tellSource(parts.root, facts, source, sourceKey(trace, state));
+    const side = source && facts.rolled[source.stack].river.side;
+    tellSource(source && side && { of: sourceKey(trace, state), side, key: source.key });
     const covered = isCovered(state, page);
     const whole = isModel(state) && !state.quiz;
     const low = whole && !state.start && opensLow(state) && lowSheet(parts.root) !== null;
@@ -384,10 +386,14 @@ function roomBeside({ bands, said, squares, lens }) {
   return { x, y: (other === bands[0] ? lens : bottom) - 14, width: columns[columns.length - 1].x1 - x };
 }
 
-/** Tells the page which token a translated word comes from most: `of` says of which run and row. @param {HTMLElement} root @param {Facts} facts @param {ReturnType<typeof sourceOf>} source @param {string} of */
-function tellSource(root, { rolled }, source, of) {
-  const detail = source && { of, side: rolled[source.stack].river.side, key: source.key };
-  root.dispatchEvent(new CustomEvent("usedsource", { bubbles: true, detail }));
+/** Tells the page, once, which token a translated word comes from most: `of` says of which run and row. @param {HTMLElement} root */
+export function createTelling(root) {
+  let told = "null";
+  return (/** @type {{of: string, side: string, key: number}|null} */ detail) => {
+    if (told === JSON.stringify(detail)) return;
+    told = JSON.stringify(detail);
+    root.dispatchEvent(new CustomEvent("usedsource", { bubbles: true, detail }));
+  };
 }
 
 /** How bold the text in an element is. @type {Record<string, number>} */

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { JSDOM } from "jsdom";
 import {
   askedBack,
   besideModel,
@@ -15,6 +16,8 @@ import {
 } from "../../static/model/compare/beside.js";
 import { effectiveKeys, effectiveOf } from "../../static/model/matrix.js";
 import { DECLARED } from "../../static/page.js";
+import { createTelling } from "../../static/river/river.js";
+import { hearSource } from "../../static/shell/sentence/sentence.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { DEFAULTS } from "../../static/state/store.js";
 import { opensAt, PAIRS, pairsAmong } from "../../static/views/beside/pick.js";
@@ -131,4 +134,25 @@ test("the same model without edits stands beside a run that has some", () => {
   assert.deepEqual(shown.interventions, []);
   assert.equal(isEdited(shown), false);
   assert.deepEqual(readLink(linkOf(page, DECLARED).slice(1), DECLARED).beside, page.beside);
+});
+
+test("each page hears its own river, and of a source word once", () => {
+  const { window } = new JSDOM(
+    '<div id="first"><div id="river"></div><div id="second"><div id="other"></div></div></div>',
+  );
+  const $ = (/** @type {string} */ id) => /** @type {HTMLElement} */ (window.document.getElementById(id));
+  const { CustomEvent: before } = globalThis;
+  Object.assign(globalThis, { CustomEvent: window.CustomEvent });
+  try {
+    const heard = /** @type {Record<string, unknown[]>} */ ({ first: [], second: [] });
+    for (const id of ["first", "second"]) hearSource($(id), (used) => heard[id].push(used?.key ?? null));
+    const [tell, tellOther] = ["river", "other"].map((id) => createTelling($(id)));
+    const used = (/** @type {number} */ key) => ({ of: "run 1", side: "source", key });
+    tellOther(null); // none yet: nothing to say
+    for (const key of [1, 1, 2]) tell(used(key));
+    for (const detail of [used(5), null, null]) tellOther(detail);
+    assert.deepEqual(heard, { first: [1, 2], second: [5, null] });
+  } finally {
+    Object.assign(globalThis, { CustomEvent: before });
+  }
 });

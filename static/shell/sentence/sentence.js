@@ -43,8 +43,8 @@ export function createSentence(context) {
   let said = "";
   let used = /** @type {import("./strip.js").Used|null} */ (null);
   let now = /** @type {State|null} */ (null);
-  frame.root.addEventListener("usedsource", (event) => {
-    used = /** @type {CustomEvent} */ (event).detail;
+  hearSource(frame.root, (detail) => {
+    used = detail;
     if (drawn && now) drawStrip(drawn, now, used);
   });
 
@@ -73,6 +73,14 @@ export function createSentence(context) {
       frame.root.dataset.traced = trace.key;
     }
   };
+}
+
+/** What the river of this page says; that of a page inside it (beside.js) is not told to this one. @param {HTMLElement} root @param {(used: import("./strip.js").Used|null) => void} then */
+export function hearSource(root, then) {
+  root.addEventListener("usedsource", (event) => {
+    event.stopPropagation();
+    then(/** @type {CustomEvent} */ (event).detail);
+  });
 }
 
 /**
