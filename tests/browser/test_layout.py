@@ -380,3 +380,6 @@ def test_on_a_phone_every_tool_has_its_word_and_a_change_stays_in_sight(
           return of('.opened .sheet').bottom <= of('.edits').top && of('.say').top >= of('.dock').bottom - 1;
         }"""
     )
+    page.locator("[data-switch=causal]").tap()
+    expect(page.get_by_test_id("edits-list")).to_be_visible()  # of two edits, which leave Undo its room
+    expect(page.get_by_test_id("edit-undo")).to_be_in_viewport(ratio=1)
