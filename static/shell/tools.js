@@ -121,20 +121,22 @@ const AIR = 14;
  */
 function createSight({ root, opened, drawer }) {
   let over = /** @type {{view: string, scrolled: number}|null} */ (null);
-  const show = () => {
+  const show = (opens = false) => {
     const chosen = over && opened.querySelector("rect.chosen");
     if (!chosen?.checkVisibility() || !lowSheet(drawer)) return;
     const under = chosen.getBoundingClientRect().bottom + AIR - drawer.getBoundingClientRect().top;
     const by = Math.max(0, under);
+    if (by === 0 && !opens) return; // the reader may have scrolled
     scrollBy({ top: by + wholeRows(opened, chosen, by), behavior: "instant" });
   };
-  new ResizeObserver(show).observe(opened);
+  new ResizeObserver(() => show()).observe(opened);
   return (state) => {
     if (root.ownerDocument.body !== root) return;
     const was = over;
     over = opensLow(state) ? (was ?? { view: state.view, scrolled: scrollY }) : null;
+    const opens = was === null;
     if (over)
-      for (const then of [requestAnimationFrame, after]) then(show); // what stays above is measured in between
+      for (const then of [requestAnimationFrame, after]) then(() => show(opens)); // what stays above is measured in between
     // With the layout of the next frame, in which the page is as high as it was.
     else if (was?.view === state.view)
       after(() => over === null && scrollTo({ top: was.scrolled, behavior: "instant" }));
@@ -147,7 +149,9 @@ function wholeRows(opened, chosen, by) {
   const rows = [...opened.querySelectorAll(".row-label")].map((one) => one.getBoundingClientRect().bottom);
   const pitch = Math.min(...rows.slice(1).map((bottom, i) => bottom - rows[i]));
   if (!head || !Number.isFinite(pitch)) return 0;
-  const under = Number.parseFloat(getComputedStyle(head).top) + head.getBoundingClientRect().height; // where it stays
+  const { position, top } = getComputedStyle(head);
+  if (position !== "sticky") return 0; // it goes with the page (css/matrix.css)
+  const under = Number.parseFloat(top) + head.getBoundingClientRect().height; // where it stays
   if (head.getBoundingClientRect().bottom - by > under + 1) return 0; // nothing is under it
   const over = (chosen.getBoundingClientRect().top + 1 - by - under) % pitch; // 1: its frame is that much larger
   return pitch - over < AIR / 2 ? over - pitch : over;

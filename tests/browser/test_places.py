@@ -238,6 +238,17 @@ IN_SIGHT = """() => {
 }"""
 
 
+SCROLLED_AND_RESIZED = """async () => {
+  const head = document.querySelector('.opened .matrix-head').getBoundingClientRect();
+  const covered = document.querySelector('.path').getBoundingClientRect().bottom;
+  scrollBy({ top: head.top - covered + 35, behavior: 'instant' }); // by hand, amid a row
+  const before = scrollY;
+  document.querySelector('[data-panel=opened]').style.paddingBottom = '3px';
+  for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
+  return scrollY - before;
+}"""
+
+
 @pytest.mark.parametrize("viewport", [(1440, 900), (1280, 720)])
 def test_a_sheet_leaves_in_sight_what_it_speaks_of(open_page: "Callable[..., Page]", viewport: tuple[int, int]) -> None:
     """The whole model above it, in less height; of an open head the strip and the chosen row. Esc gives it back."""
@@ -255,6 +266,7 @@ def test_a_sheet_leaves_in_sight_what_it_speaks_of(open_page: "Callable[..., Pag
     drawn(page)
     page.get_by_test_id("dock-cache").click()
     in_sight(page, "path <= river[0] && river[1] <= chosen?.[0] && chosen[1] <= sheet")
+    assert page.evaluate(SCROLLED_AND_RESIZED) == 0, "where the reader scrolled to stays"
     page.keyboard.press("Escape")
     in_sight(page, "scrolled === 0")
 
