@@ -498,6 +498,17 @@ def test_a_cell_is_found_and_said_at_once_zoomed_or_not(page: "Page", model: che
         drawn(page)
 
 
+def test_what_a_cell_says_is_not_cut_in_a_narrow_window(page: "Page") -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    open_head(page, STORY, query=12, key=6)
+    matrix(page, "weights").locator(".sheet").scroll_into_view_if_needed()
+    view = picture(page, "weights")["view"]
+    page.mouse.move(*point(page, "weights", [view["rows"], view["cols"]], 5, 2))
+    words = matrix(page, "weights").locator(".hovertext")
+    expect(words).to_be_visible()
+    assert words.evaluate("(words) => words.scrollWidth <= words.clientWidth"), words.inner_text()
+
+
 # --- sizes, colours, failures ---------------------------------------------------------------------------------------
 
 

@@ -71,7 +71,7 @@ export function makeTip() {
 /** So much room three lines of the text need, in pixels. */
 const TIP = 64;
 
-/** Show the text and highlight the labels of `cell`, or (null) hide them. Where a legend stands below the matrix, the text takes its place, and covers no cell. @param {Parts["tip"]} tip @param {Cell|null} cell @param {Parts} parts */
+/** Show the text and highlight the labels of `cell`, or (null) hide them. Where a legend stands below the matrix, a text that fits takes its place, and covers no cell. @param {Parts["tip"]} tip @param {Cell|null} cell @param {Parts} parts */
 export function showCellTip(tip, cell, { matrix, size, frame }) {
   const shown = cell && size && matrix;
   update(tip.words, { hidden: !shown });
@@ -87,7 +87,9 @@ export function showCellTip(tip, cell, { matrix, size, frame }) {
   );
   const legend = frame.nextElementSibling?.classList.contains("legend-place") === true;
   tip.words.classList.toggle("for-legend", legend);
-  if (legend) return update(tip.words, { style: { top: "", left: "", right: "", transform: "" } });
+  if (legend) update(tip.words, { style: { top: "", left: "", right: "", transform: "" } });
+  if (legend && tip.words.scrollWidth <= tip.words.clientWidth) return;
+  tip.words.classList.remove("for-legend");
   // The neighbours in its row stay in sight; in the first rows what is below is covered.
   const away = boxOf(cell, size).h / 2 + 6;
   const above = y - away > TIP;
