@@ -81,7 +81,8 @@ Translate = Callable[..., str]
 def translator(folder: Path, language: str) -> Translate:
     """`t(key, name=value, …)`: the string with `{name}` filled in; `n=1` uses `key.one` if it exists.
 
-    A missing key is shown as it is, so that the page still opens. `[[…]]` is left out on a phone (css/layout.css).
+    A missing key is shown as it is, so that the page still opens. `[[…]]` is left out on a phone (css/layout.css);
+    such a text is HTML: a template shows it with `| safe`.
     """
     path = folder / f"{language}.json"
     strings = catalogue(path, path.stat().st_mtime_ns)

@@ -12,7 +12,7 @@ from httpx import AsyncClient
 from chumoku.app import page_scripts
 from chumoku.app.http import pages
 from chumoku.app.http.assets import plotly_file
-from chumoku.app.page_files import STATIC
+from chumoku.app.page_files import STATIC, TEMPLATES
 from chumoku.model.attribution import patching
 from chumoku.model.explain import timings
 from tests.app.helpers import error_of
@@ -125,6 +125,18 @@ async def test_words_come_from_the_catalogue(client: AsyncClient) -> None:
     for lang in pages.LANGUAGES:
         strings = json.loads((STATIC / "i18n" / f"{lang}.json").read_text("utf-8"))
         assert f"<title>{strings['page.title']}</title>" in (await client.get(f"/?lang={lang}")).text
+
+
+@pytest.mark.parametrize("language", pages.LANGUAGES)
+def test_a_template_shows_a_text_with_words_for_wide_windows_as_html(language: str) -> None:
+    texts = pages.catalogue(STATIC / "i18n" / f"{language}.json", 0)
+    shown = []
+    for path in TEMPLATES.rglob("*.html"):
+        for expression in re.findall(r"{{(.*?)}}", path.read_text("utf-8"), re.DOTALL):
+            if any("[[" in texts.get(key, "") for key in re.findall(r't\("([^"]+)"', expression)):
+                shown.append(expression)
+    assert shown, "the first paint has some"
+    assert [one for one in shown if not one.strip().endswith("| safe")] == []
 
 
 def test_translate_fills_in_and_counts() -> None:
