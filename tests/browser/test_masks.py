@@ -109,7 +109,7 @@ def test_the_sentence_says_what_a_mask_did_to_the_prediction(page: "Page", model
     at = model.tokenizer.encode(f" {word}")[0]
     before, after = (float(one.tensors["logits"][-1].double().softmax(0)[at]) for one in (alone, free))
     same = f"The prediction {word} {'falls' if after < before else 'rises'} to {brief_percent(after)}"
-    other = f"{word} ({brief_percent(before)}) → {now} ({p})."
+    other = f"{word} ({brief_percent(before)}) becomes {now} ({p})."
     expect(says).to_contain_text(same if now == word else other)
     expect(says.get_by_role("button")).to_have_text("Switch it back on")
 

@@ -406,7 +406,7 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     expect(offers.nth(0)).to_have_text(f"Hide car in this head and the prediction car falls to {in_head}.")
     expect(offers.nth(1)).to_have_text(f"Hide it in layer 5 → {in_layer}.")
     weight = page.locator("[data-line=weight] output")
-    was = weight.inner_text().strip()
+    was = weight.inner_text().split()[-1]
     logit, lines = page.locator("[data-line=logit] output"), page.locator(".card-line")
     expect(logit).to_contain_text("+")
     wrote, tops = logit.inner_text().split()[-1], lines.evaluate_all(TOPS)
@@ -418,7 +418,7 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
         "Hide it in layer 5"
     )
     # The cell and the arithmetic keep what was there.
-    expect(weight).to_have_text("0")
+    expect(weight).to_have_text("✓ 0")
     expect(page.get_by_test_id("arithmetic-was")).to_have_text(was)
     expect(logit).to_contain_text(f"this cell {wrote} 0")
     assert lines.evaluate_all(TOPS) == tops, "each line stays where it is compared"

@@ -280,7 +280,7 @@ function labelText(words, attrs, font) {
       const size = round((font * beside(cap.mark)) / wide(quote));
       return {
         tag: /** @type {const} */ ("tspan"),
-        attrs: { "fill-opacity": 0, "font-size": size },
+        attrs: { visibility: "hidden", "font-size": size },
         children: [quote],
       };
     };
