@@ -63,7 +63,8 @@ MARKUP = """node => {
     const attributes = [...one.attributes].map(({ name, value }) => [name, value]).sort();
     for (const [name] of attributes) one.removeAttribute(name);
     for (const [name, value] of attributes)
-      if (name !== 'style') one.setAttribute(name, name === 'class' ? value.split(' ').sort().join(' ') : value);
+      if (!['style', 'data-rests'].includes(name)) // neither sizes nor where a pointer is
+        one.setAttribute(name, name === 'class' ? value.split(' ').sort().join(' ') : value);
   }
   return copy.outerHTML;
 }"""
