@@ -67,8 +67,10 @@ export function createStart(context) {
     before = state;
     const shown = state.start && state.lesson === null && !isEmpty(state);
     root.hidden = !shown;
+    const held = writes.contains(document.activeElement) && /** @type {HTMLElement} */ (document.activeElement);
     writes.hidden = what.hidden = !shown;
     frame.root.classList.toggle("at-start", shown);
+    if (held && !shown) toolOf(frame.dock, held.dataset.act)?.focus({ preventScroll: true }); // another Enter writes on
     if (shown) sayKey(key);
     if (!shown || built) return;
     built = true;
@@ -100,11 +102,14 @@ function continuedLine({ actions, declared, examples, models, firstModel, frame 
 /** What this page is: a low window has room for few words. */
 const whatWords = () => ["what", "what_long"].map((name) => h("span", { class: name }, t(`start.${name}`)));
 
+/** The dock's own Back or Step. @param {HTMLElement} dock @param {string} [act] @returns {HTMLElement|null} */
+const toolOf = (dock, act) => dock.querySelector(`.dock-tools [data-act=${act}]`);
+
 /** The dock's Back and Step at the end of the headline. @param {HTMLElement} dock */
 function writesOf(dock) {
   /** @param {"back"|"step"} act @param {string} sign */
   const one = (act, sign) => {
-    const click = () => dock.querySelector(`.dock-tools [data-act=${act}]`)?.dispatchEvent(new MouseEvent("click"));
+    const click = () => toolOf(dock, act)?.dispatchEvent(new MouseEvent("click"));
     const attrs = { class: "btn", type: "button", title: t(`generation.${act}_about`), on: { click } };
     const word = h("span", { class: "word" }, t(`generation.${act}`));
     const shown = h("span", { class: "sign-text", "aria-hidden": true }, sign);

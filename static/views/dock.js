@@ -331,13 +331,13 @@ function candidateOf(token, words, kind, more) {
   return { text: offeredText(token), id: token.id, words: kind ? `${said} · ${kind}` : said, ...more };
 }
 
-/** After a click, here or elsewhere, other chips come under the pointer, which has pointed at none of them until it moves. @param {HTMLElement} node @param {EventTarget} page @param {(event: Event) => void} moved */
+/** After a click, here or elsewhere, other chips and buttons of the dock come under the pointer, which has pointed at none of them until it moves. @param {HTMLElement} node @param {EventTarget} page @param {(event: Event) => void} moved */
 function restingAfterClick(node, page, moved) {
   let [at, own] = ["", true];
   const placeOf = (/** @type {MouseEvent} */ { clientX, clientY }) => `${Math.round(clientX)} ${Math.round(clientY)}`;
   const pressed = (/** @type {any} */ event) => {
     if (event.detail === 0) return; // a key, which has no place
-    const here = node.contains(event.target);
+    const here = (node.closest(".dock") ?? node).contains(event.target);
     if (here && !own && placeOf(event) === at) return event.stopPropagation(); // it was meant for what stood there
     [at, own, node.dataset.rests] = [placeOf(event), here, ""];
   };

@@ -181,8 +181,13 @@ def test_the_start_page_leads_on_and_back_returns(open_page: "Callable[..., Page
     page.wait_for_selector('body[data-state="ready"]')
     expect(page.get_by_test_id("gen-step")).to_be_hidden()
     expect(page.get_by_test_id("start-back")).to_be_hidden()
+    step = page.get_by_test_id("start-step").bounding_box()
+    assert step is not None
     page.get_by_test_id("start-step").click()
     expect(page.get_by_test_id("gen-step")).to_be_visible()
+    expect(page.get_by_test_id("gen-step")).to_be_focused()  # Enter writes on
+    page.mouse.click(step["x"] + step["width"] / 2, step["y"] + step["height"] / 2)  # what now stands there is not meant
+    expect(page.get_by_test_id("gen-cache")).to_be_hidden()
     expect(page.get_by_test_id("start")).to_be_hidden()
     expect(page.get_by_test_id("token").last).to_contain_text("car")
     page.locator(".brand").click()

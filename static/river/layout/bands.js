@@ -187,7 +187,12 @@ export function bandsOf(rolled, row, frame, above) {
     const rows = rowsOf(folds[i], { top, pitch: away ? 0 : pitch, chosen, thick: away ? 0 : fat });
     const last = rows[rows.length - 1];
     const columned =
-      only === null && !wrote && rolled.length === 1 && paired[i] && 2 * pitch >= IN_COLUMN_OF_STACK * type;
+      only === null &&
+      !wrote &&
+      rolled.length === 1 &&
+      paired[i] &&
+      count <= ALL_LABELS &&
+      2 * pitch >= IN_COLUMN_OF_STACK * type;
     const fits = pitch + 0.01 >= (columned ? ONE_COLUMN * type : labelPitch);
     const thinned = (count > ALL_LABELS ? LABELLED_PITCH : only ? 0 : THINNED_PITCH) * type;
     const apart = fits ? pitch - 0.01 : Math.max(labelPitch, thinned);
