@@ -186,7 +186,7 @@ def test_the_start_page_leads_on_and_back_returns(open_page: "Callable[..., Page
     page.get_by_test_id("start-step").click()
     expect(page.get_by_test_id("gen-step")).to_be_visible()
     expect(page.get_by_test_id("gen-step")).to_be_focused()  # Enter writes on
-    page.mouse.click(step["x"] + step["width"] / 2, step["y"] + step["height"] / 2)  # what now stands there is not meant
+    page.mouse.click(step["x"] + step["width"] / 2, step["y"] + step["height"] / 2)  # what stands there is not meant
     expect(page.get_by_test_id("gen-cache")).to_be_hidden()
     expect(page.get_by_test_id("start")).to_be_hidden()
     expect(page.get_by_test_id("token").last).to_contain_text("car")

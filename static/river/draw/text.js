@@ -106,19 +106,8 @@ export function drawLens(pen, { bands: [band], lens, only }, style) {
 /** A column that is no wider than this has no room for what a number was before. */
 const CHANGES = 100;
 
-/** In a line, the least and the greatest room of the names before the bars. */
-const [NAMED, MOST_NAMED] = [30, 70];
-
-/** Between the widest name and the widest number, so that all bars begin below each other. @param {Pen} pen @param {Bar[]} bars @param {{x: number, width: number}} of @param {PictureStyle} style */
-function columnOf(pen, bars, { x, width }, style) {
-  write(pen, style, { size: 13, colour: style.colours.ink, bold: true });
-  const widest = (/** @type {string[]} */ texts) => Math.max(...texts.map((one) => pen.measureText(one).width)) + 8;
-  const named = Math.min(MOST_NAMED * style.type, Math.max(NAMED * style.type, widest(bars.map(({ name }) => name))));
-  return {
-    from: x + named,
-    across: Math.max(0, width - named - widest(bars.map(({ text, change }) => change ?? text))),
-  };
-}
+/** Where names and numbers stand in lines, a bar is so high and lies right under its line, over the whole width: an edit changes no scale. */
+const [THICK, THIN, UNDER] = [8, 3, 16];
 
 /** The answer's probabilities, in another tone than the shares. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, width, step, inLine } }, style) {
@@ -129,7 +118,7 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
   pen.beginPath();
   pen.arc(node.x, node.y, 6, 0, 2 * Math.PI);
   if (rows[0].height > 0) pen.fill(); // its rows are drawn
-  const column = inLine ? columnOf(pen, bars, { x, width }, style) : { from: x, across: width };
+  const high = inLine ? THIN : THICK;
   bars.forEach(({ name, p, text: now, change, points, before, rest, signed }, i) => {
     const top = y + i * step;
     const narrow = width <= CHANGES * style.type;
@@ -144,13 +133,13 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
     if (i === 0 || rest)
       write(pen, style, { size: full * Math.min(1, Math.max(0.6, room / pen.measureText(name).width)), ...face });
     fillName(pen, name, { x, y: top + 14 * style.type, size: textSize(style, full), room });
-    const line = top + (inLine ? 6 : 18) * style.type;
+    const line = top + (inLine ? UNDER : 18) * style.type;
     /** @param {number} from @param {number} to @param {string} colour @param {number} alpha */
     const bar = (from, to, colour, alpha) => {
       pen.globalAlpha = alpha;
       pen.fillStyle = colour;
       pen.beginPath();
-      pen.roundRect(column.from + from * column.across, line, Math.max(2, (to - from) * grown * column.across), 8, 2);
+      pen.roundRect(x + from * width, line, Math.max(2, (to - from) * grown * width), high, 2);
       pen.fill();
       pen.globalAlpha = 1;
     };
@@ -167,7 +156,7 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
     pen.setLineDash([2, 2]);
     pen.strokeStyle = colours.bar;
     pen.lineWidth = 1;
-    pen.strokeRect(column.from + 0.5, line + 0.5, Math.max(2, before * column.across) - 1, 7);
+    pen.strokeRect(x + 0.5, line + 0.5, Math.max(2, before * width) - 1, high - 1);
     pen.setLineDash([]);
   });
 }

@@ -133,7 +133,7 @@ function nodeOf({ meta, tensors }, { model }, open) {
   };
 }
 
-/** "Split: A him 23 % | B it 70 %; whole text: B 150 times likelier", by the model's own probabilities. @param {State} state @param {number[]} two @param {Session} session */
+/** "Split: A him 23 % | B it 70 %; over 10 tokens: B 150 times likelier", by the model's own probabilities. @param {State} state @param {number[]} two @param {Session} session */
 function partedLine({ tree }, [a, b], session) {
   const parted = partedAt(tree, a, b);
   if (!parted) return null;
@@ -143,10 +143,12 @@ function partedLine({ tree }, [a, b], session) {
   );
   const [whole, other] = parted.map(({ all }) => all);
   const ratio = Math.max(whole, other) / Math.min(whole, other);
-  const vars = { name: badge(whole > other ? 0 : 1), times: timesText(ratio) };
+  const { ids, nPrompt } = textAt(tree, a); // the other one is as long
+  const n = ids.length - nPrompt;
+  const vars = { n, name: badge(whole > other ? 0 : 1), times: timesText(ratio) };
   const split = phrase("pair.parted", { first, second });
   const all = Number.isFinite(ratio) && h("span", null, phrase("pair.parted_all", vars)); // never over two lines
-  const title = t("pair.parted_about", { whole: smallPercent(whole), other: smallPercent(other) });
+  const title = t("pair.parted_about", { n, whole: smallPercent(whole), other: smallPercent(other) });
   return h("p", { class: "parted", title, dataset: { testid: "pair-parted" } }, split, " ", all);
 }
 
