@@ -40,13 +40,16 @@ export function effectMaps(model, found) {
   });
 }
 
+/** A bar is full at the largest effect, |Δ ln p|, and at no less than this, about 2 % of the answer's probability: small effects look small. */
+const FULL = 0.02;
+
 /**
- * How much each head's picture says about the answer: the longest bar is the largest effect.
- * @param {Ablation[]} found @returns {Map<string, {delta: number, share: number}>} by head; `share`: of the largest |Δ ln p|, in [0, 1]
+ * How much each head's picture says about the answer.
+ * @param {Ablation[]} found @returns {Map<string, {delta: number, share: number}>} by head; `share`: of a full bar, in [0, 1]
  */
 export function headEffects(found) {
   const heads = found.flatMap((one) => (one.kind === "head" ? [one] : []));
-  const most = Math.max(...heads.map(({ delta }) => Math.abs(delta)), Number.MIN_VALUE);
+  const most = Math.max(...heads.map(({ delta }) => Math.abs(delta)), FULL);
   return new Map(heads.map((one) => [headKey(one), { delta: one.delta, share: Math.abs(one.delta) / most }]));
 }
 

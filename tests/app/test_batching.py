@@ -79,7 +79,7 @@ async def test_those_whose_texts_are_known_begin_and_step_in_one_pass(
 
     def counted(model: DecoderOnly, token_ids: torch.Tensor, *more: Any, **named: Any) -> torch.Tensor:
         rows.append(len(token_ids))
-        go.wait(10)
+        go.wait(60)  # longer than the test waits
         return really(model, token_ids, *more, **named)
 
     async def said(n: int) -> list[tuple[str, dict[str, Any]]]:

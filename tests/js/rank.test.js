@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { measuredRequest } from "../../static/data/explain.js";
 import { measureAblations } from "../../static/data/streams.js";
-import { effectMaps, mostNeeded, withPlaces } from "../../static/model/ablations.js";
+import { effectMaps, headEffects, mostNeeded, withPlaces } from "../../static/model/ablations.js";
 import { otherRepeat, otherSentence } from "../../static/model/by_hand.js";
 import { DEFAULTS } from "../../static/state/store.js";
 import { t } from "../../static/ui/i18n.js";
@@ -52,6 +52,17 @@ const token = { id: 7, text: " car", bytes: "20636172", partial: false, special:
 /** @type {AblationStart} */
 const START = { answer: 7, row: 3, p: 0.9, parts: 6, tokens: { 7: token }, classes: [] };
 const said = (/** @type {any} */ model, /** @type {Part} */ one) => effectWords(model, one, START);
+
+test("a head's bar is full at the largest effect, unless all effects are small", () => {
+  const found = (/** @type {number[]} */ ...deltas) =>
+    /** @type {any[]} */ (
+      deltas.map((delta, head) => ({ kind: "head", stack: "decoder", attention: "self", layer: 0, head, delta }))
+    );
+  const shares = (/** @type {number[]} */ ...deltas) =>
+    [...headEffects(found(...deltas)).values()].map(({ share }) => share);
+  assert.deepEqual(shares(-0.5, 0.25, 0), [1, 0.5, 0]);
+  assert.deepEqual(shares(-0.001, 0.0002), [0.05, 0.01]);
+});
 
 test("the heads whose absence lowers the answer most come first; by KL, those that change most", () => {
   const found = [head(0, 0, 0.4, 0.5), head(0, 1, -0.2, 0.1), FFN, head(1, 0, -1.1, 0.4), head(1, 1, 0, 0)];
