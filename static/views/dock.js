@@ -338,14 +338,15 @@ function restingAfterClick(node, page, moved) {
   const pressed = (/** @type {any} */ event) => {
     if (event.detail === 0) return; // a key, which has no place
     const here = (node.closest(".dock") ?? node).contains(event.target);
-    if (here && !own && placeOf(event) === at) return event.stopPropagation(); // it was meant for what stood there
+    const rests = node.dataset.rests !== undefined && placeOf(event) === at;
+    if (here && !own && rests) return event.stopPropagation(); // it was meant for what stood there
     [at, own, node.dataset.rests] = [placeOf(event), here, ""];
   };
   page.addEventListener("click", pressed, true);
-  node.addEventListener("pointermove", (event) => {
+  page.addEventListener("pointermove", (/** @type {any} */ event) => {
     if (node.dataset.rests === undefined || placeOf(event) === at) return;
     delete node.dataset.rests;
-    moved(event);
+    if (node.contains(event.target)) moved(event);
   });
 }
 

@@ -906,6 +906,30 @@ test("the word beside the numbers of the heads begins within the picture", () =>
   }
 });
 
+test("short sentences about the squares share a line where they have room", () => {
+  const written = /** @type {string[]} */ ([]);
+  const pen = /** @type {any} */ ({
+    measureText: (/** @type {string} */ text) => ({ width: 10 * text.length }),
+    fillText: (/** @type {string} */ text) => written.push(text),
+  });
+  const bands = [{ stack: "decoder" }, { stack: "encoder" }];
+  const lines = (/** @type {number} */ width) => {
+    written.length = 0;
+    const scene = { bands, squares: [], only: null, said: { x: 0, y: 0, width } };
+    const style = {
+      type: 1,
+      font: "",
+      least: 0,
+      colours: {},
+      headsSaid: ["四角はヘッド。行が列を見る。棒は下がる量。"],
+    };
+    drawHeadWords(pen, /** @type {any} */ (scene), /** @type {any} */ (style));
+    return [...written];
+  };
+  assert.deepEqual(lines(150), ["四角はヘッド。行が列を見る。", "棒は下がる量。"]);
+  assert.deepEqual(lines(80), ["四角はヘッド。", "行が列を見る。", "棒は下がる量。"]);
+});
+
 testWith(JSON.parse(readFileSync(new URL("../../static/i18n/en.json", import.meta.url), "utf8")))(
   "hidden connections are counted where they are hidden; in all layers a connection is one",
   () => {

@@ -170,10 +170,10 @@ function wrapped(pen, text, width) {
   const spaced = !/[\u3040-\u30ff\u4e00-\u9fff]/.test(text);
   if (pen.measureText(text).width <= width) return [text];
   const sentences = spaced ? [] : (text.match(/[^。]+。?/gu) ?? []);
-  if (sentences.length > 1) return sentences.flatMap((one) => wrapped(pen, one, width));
+  const parts = sentences.length > 1 ? sentences.flatMap((one) => wrapped(pen, one, width)) : text.match(/.[、。]*/gu);
   /** @type {string[]} */
   const lines = [];
-  for (const piece of spaced ? text.split(" ") : (text.match(/.[、。]*/gu) ?? [])) {
+  for (const piece of spaced ? text.split(" ") : (parts ?? [])) {
     const longer = lines.length ? `${lines[lines.length - 1]}${spaced ? " " : ""}${piece}` : piece;
     if (lines.length && pen.measureText(longer).width <= width) lines[lines.length - 1] = longer;
     else lines.push(piece);

@@ -238,7 +238,7 @@ function nextWords(facts) {
   const [first] = facts.knockouts;
   if (!first) return [];
   const { layer, head } = first;
-  const text = head === undefined ? t("say.hide_in_all_layers") : phrase("say.hide_in_all_heads", { layer });
+  const text = head === undefined ? t("say.hide_in_all_layers") : phrase("say.hide_in_layer", { layer });
   const places = new Set(facts.knockouts.map(({ attention, query, key }) => `${attention} ${query} ${key}`));
   const again = t(places.size > 1 ? "say.show_all_again" : "say.show_again");
   const next = wider(facts).length

@@ -158,7 +158,7 @@ export function drawEffectMap(block, map, of, trace, state, actions) {
     },
     // A click on another cell chooses it, with what can be done with it; on the chosen one it opens the head.
     onOpen(row, col) {
-      if (block.cursor?.row === row && block.cursor.col === col) return open(row, col);
+      if (chosen.row === row && chosen.col === col) return open(row, col);
       block.cursor = { row, col };
       of.again();
     },

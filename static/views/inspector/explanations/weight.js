@@ -350,7 +350,7 @@ function drawEffect(parts, trace, state, values, { model }, query, key) {
   /** @type {[any, string][]} */
   const figures = [
     [[t("inspector.figure_weight"), " ", weightName], significant(model)],
-    [t(share < 0 ? "inspector.figure_share_against" : "inspector.figure_share"), percent(share)],
+    [t("inspector.figure_share"), percent(share)],
   ];
   const symbols = " ‖a·v·W_O‖";
   const moves = t(movesKey(trace, "inspector.figure_moves")) + symbols;
