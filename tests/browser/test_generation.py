@@ -168,7 +168,7 @@ def check_bars(page: "Page", truth: "Distribution", used: "SamplingSettings", n:
         names = ("never", "top\u2011k", "top\u2011p", "min\u2011p")
         by = [(name, mass) for name, mass in zip(names, truth.masses, strict=True) if mass]
         parts = " + ".join(f"{name} {percent(mass)}" for name, mass in by)
-        assert about[0] == f"Excluded, of the probabilities after temperature: {parts}"
+        assert about[0] == f"Excluded, after penalty and temperature: {parts}"
 
 
 def test_the_row_and_the_token_that_follows_are_named(
@@ -837,6 +837,14 @@ def test_the_sentence_offers_to_compare_with_the_text_that_was_left(page: "Page"
     expect(tokens.nth(-1)).to_contain_text(left)
 
 
+def times_as_likely(checkpoint: "Checkpoint", prompt: list[int], *ids: int) -> str:
+    """What is said of how much likelier one of two tokens is after a prompt, to two digits."""
+    p = trace(checkpoint, prompt, ["logits"]).tensors["logits"][-1].double().softmax(-1)
+    less, more = sorted(float(p[one]) for one in ids)
+    times = f"{more / less:.1f}" if more / less < 9.95 else f"{float(f'{more / less:.2g}'):,.0f}"
+    return f"is {times} times as likely"
+
+
 def test_two_texts_are_compared_with_the_models_own_numbers(
     page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
 ) -> None:
@@ -865,7 +873,10 @@ def test_two_texts_are_compared_with_the_models_own_numbers(
     assert [float(apart.get_attribute(f"data-{one}") or "nan") for one in ("ab", "ba")] == pytest.approx(kl, abs=1e-4)
     words = ("nearly equal", "similar", "different", "very different")
     word = words[sum(max(kl) >= least for least in (0.05, 0.5, 2))]
-    expect(apart).to_have_text(re.compile(rf"^{word} KL.{max(kl):.1f}$"))
+    expect(apart).to_have_text(re.compile(rf"^{word} KL.{re.escape(f'{max(kl):.1f}')}$"))
+    expect(page.get_by_test_id("pair-parted")).to_contain_text(
+        times_as_likely(checkpoint, prompt, first[-1], second[-1])
+    )
     rows = (
         page.get_by_test_id("pair-next")
         .locator(".pair-row")

@@ -420,7 +420,7 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     # The cell and the arithmetic keep what was there.
     expect(weight).to_have_text("✓ 0")
     expect(page.get_by_test_id("arithmetic-was")).to_have_text(was)
-    expect(logit).to_contain_text(f"this cell {wrote} 0")
+    expect(logit).to_have_text(re.compile(rf"this cell {re.escape(wrote)} 0$"))
     assert lines.evaluate_all(TOPS) == tops, "each line stays where it is compared"
     expect(page.locator(".overlay .struck").filter(has_text=f"{float(was):.2f}"[1:])).to_have_count(1)
     # In difference every line that changed says from what to what, and the others are pale.

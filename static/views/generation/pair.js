@@ -147,7 +147,8 @@ function partedLine({ tree }, [a, b], session) {
   const n = ids.length - nPrompt;
   const vars = { n, name: badge(whole > other ? 0 : 1), times: timesText(ratio) };
   const split = phrase("pair.parted", { first, second });
-  const all = Number.isFinite(ratio) && h("span", null, phrase("pair.parted_all", vars)); // never over two lines
+  const all =
+    Number.isFinite(ratio) && timesText(ratio) !== timesText(1) && h("span", null, phrase("pair.parted_all", vars)); // never over two lines
   const title = t("pair.parted_about", { n, whole: smallPercent(whole), other: smallPercent(other) });
   return h("p", { class: "parted", title, dataset: { testid: "pair-parted" } }, split, " ", all);
 }
