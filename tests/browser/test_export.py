@@ -369,18 +369,20 @@ def test_overview_png_and_svg(page: "Page", tmp_path: Path) -> None:
 
 
 def test_the_river_is_saved_as_it_is_drawn(page: "Page", tmp_path: Path) -> None:
+    # Effects arrive one by one, and a line that turns out to matter joins the lines that are drawn one by one.
+    # The sentence offers what to hide once all are there.
     page.goto("/?view=model&text=" + TEXT)
     page.wait_for_selector('body[data-state="ready"]')
-    page.wait_for_selector('[data-testid="river-legend"]:has-text("Darker")')
+    page.get_by_test_id("cut-looks").wait_for()
     open_more(page)
     page.get_by_test_id("export").click()
     svg = save(page, "river-svg", tmp_path).read_text("utf-8")
-    drawn = ElementTree.fromstring(svg)
-    texts = [node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    picture = ElementTree.fromstring(svg)
+    texts = [node.text for node in picture.iter("{http://www.w3.org/2000/svg}text")]
     assert {"layer 0", "layer 5", "cat", "sat", "mat"} <= set(texts)
     curves = [
         node
-        for node in drawn.iter("{http://www.w3.org/2000/svg}path")
+        for node in picture.iter("{http://www.w3.org/2000/svg}path")
         if re.fullmatch(r"M[^MC]*C[^MC]*", node.get("d", ""))
     ]
     shown = page.get_by_test_id("river").evaluate("""async (canvas) => {

@@ -739,7 +739,7 @@ def test_generation_reads_the_sentence_without_pads(page: "Page", model: checkpo
     run = wait_for_run(page, "run.input?.token_ids")
     drawn(page)
     assert run["input"]["token_ids"][:-1] == model.tokenizer.encode(TEXT)
-    assert "reads the sentence without them" in page.get_by_test_id("gen-note").inner_text()
+    assert "reads the sentence without the PADs" in page.get_by_test_id("gen-note").inner_text()
     newest = page.locator("[data-testid=tree-node][aria-current]")
     assert page.locator("[data-testid=token].q").get_attribute("data-id") == newest.get_attribute("data-id")
 
