@@ -11,7 +11,7 @@ from torch import Tensor
 
 from chumoku.model import checkpoint
 from chumoku.model.attribution.logit_attribution import contributions
-from chumoku.model.trace import Trace, trace
+from chumoku.model.trace import Masks, Trace, trace
 from tests.browser.helpers import link
 
 if TYPE_CHECKING:
@@ -151,6 +151,42 @@ def test_the_arithmetic_is_seen_at_once_and_each_line_is_the_models(
 
 
 TOP_LEFT = "(one) => [one.getBoundingClientRect().left, one.getBoundingClientRect().top]"
+
+
+GHOSTS = """lines => lines.filter((line) => line.querySelector('.card-was, path.was:not([d=""])'))
+    .map((line) => line.dataset.line)"""
+
+
+def test_every_line_that_an_edit_changed_keeps_what_it_was(
+    page: "Page", models: dict[str, checkpoint.Checkpoint]
+) -> None:
+    """Without the causal mask the layers below change q and k too; a cell that is hidden leaves them."""
+    model, path = models["stories-gpt"], f"layers.{LAYER}.attn"
+    ids, taps = model.tokenizer.encode(TEXT), [f"{path}.{part}" for part in ("q", "k", "scores", "pattern")]
+    both = [trace(model, ids, taps, use=Masks(causal=causal)).tensors for causal in (True, False)]
+    dots = [(one[f"{path}.q"][HEAD][3] @ one[f"{path}.k"][HEAD][1]).item() for one in both]
+    page.set_viewport_size({"width": 1280, "height": 720})
+    start = {"model": model.name, "text": TEXT, "layer": LAYER, "head": HEAD, "query": 3, "key": 1}
+    page.goto(link(start | {"view": "attention", "causal": False, "river__shown": "on"}))
+    page.wait_for_selector('body[data-state="ready"]')
+    lines = page.locator("[data-explanation=weight] .card-line")
+    expect(lines.locator("path.was:not([d=''])")).to_have_count(5)  # q, k, q·k, the row's weights, a·v
+    dot = page.locator("[data-line=dot] output").inner_text().replace("\u2212", "-")
+    assert [float(one) for one in dot.split()[1:]] == pytest.approx(dots, abs=6e-3)
+    scaled = page.locator("[data-line=scaled] output").inner_text().replace("\u2212", "-")
+    scores = [one[f"{path}.scores"][HEAD][3, 1].item() for one in both]
+    assert [float(one) for one in scaled.split()] == pytest.approx(scores, abs=6e-3)
+    # Not + M, which allowed it before, nor the logit, which is that of another answer.
+    assert lines.evaluate_all(GHOSTS) == ["q", "k", "dot", "scaled", "exp", "weight", "part"]
+
+    # In the difference, the card says which weights of the row moved most, and all of it is seen at once.
+    page.get_by_test_id("compare-difference").click()
+    moved = page.get_by_test_id("row-moved")
+    expect(moved).to_be_in_viewport(ratio=1)
+    gaps = (both[1][f"{path}.pattern"] - both[0][f"{path}.pattern"])[HEAD][3]
+    said = re.findall(r"[+-]\d\.\d\d", moved.inner_text().replace("\u2212", "-"))
+    assert [float(one) for one in said] == pytest.approx([gaps.max().item(), gaps.min().item()], abs=6e-3)
+    expect(page.locator("[data-line=dot] output")).to_have_text(re.compile(" → "))
 
 
 def test_a_forbidden_cell_says_why_it_is_zero(page: "Page", models: dict[str, checkpoint.Checkpoint]) -> None:

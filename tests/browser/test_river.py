@@ -418,7 +418,8 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
         "Hide it in layer 5"
     )
     # The cell and the arithmetic keep what was there.
-    expect(weight).to_have_text("✓ 0")
+    expect(weight).to_have_text(f"✓ {was} 0")
+    expect(page.locator(".card-line:has(.card-was)")).to_have_count(4)  # + M, eˢ ÷ Σ, the weight, the logit
     expect(page.get_by_test_id("arithmetic-was")).to_have_text(was)
     expect(logit).to_have_text(re.compile(rf"this cell {re.escape(wrote)} 0$"))
     assert lines.evaluate_all(TOPS) == tops, "each line stays where it is compared"

@@ -69,12 +69,20 @@ function struckShapes({ struck = [] }, size) {
       "stroke-width": 1,
       "stroke-opacity": 0.5,
     };
+    const plate = {
+      x: x - half - 1,
+      y: y - font * 0.62,
+      width: 2 * half + 2,
+      height: font * 1.24,
+      rx: 3,
+      fill: "--panel",
+    };
     /** @type {Shape[]} */
     const number = [
       { tag: "text", attrs: { ...attrs, ...place }, children: [text] },
       { tag: "path", attrs: stroke },
     ];
-    return number;
+    return below ? number : [{ tag: "rect", attrs: plate }, ...number]; // on the hatching it needs a plain ground
   });
 }
 

@@ -66,7 +66,7 @@ export const labelOf = (letter, name, role) => [
   h("span", { class: `card-token ${role}`, translate: "no" }, nodesOf(name)),
 ];
 
-// Below the card: what feeds the open head, a question for path patching.
+// Below the card: what feeds the open head, a question for path patching; in the difference, what changed most in the row.
 
 /** What a head receives with. */
 const RECEIVES = /** @type {const} */ (["q", "k", "v"]);
@@ -74,19 +74,23 @@ const RECEIVES = /** @type {const} */ (["q", "k", "v"]);
 const feedsOf = perRoot((root) => {
   const asks = h("span", { class: "card-asks" });
   const element = h("p", { class: "card-feeds", dataset: { testid: "feeds" } }, phrase("card.feeds", { roles: asks }));
-  root.append(element);
-  return { element, asks };
+  const changed = h("p", { class: "card-feeds", dataset: { testid: "row-moved" } });
+  root.append(element, changed);
+  return { element, asks, changed };
 });
 
 /**
- * "Where q k v come from": each opens the paths that lead there, with a second sentence that the model answers otherwise.
- * @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions
+ * What changed, or "Where q k v come from": each opens the paths that lead there, with a second sentence that the model answers otherwise.
+ * @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions @param {Child} change  null: none is shown
  */
-export function drawFeeds(root, trace, state, actions) {
-  const { element, asks } = feedsOf(root);
+export function drawFoot(root, trace, state, actions, change) {
+  const { element, asks, changed } = feedsOf(root);
   const { model, attention } = trace;
   const roles = RECEIVES.filter((role) => canPut(model, attention, role));
-  element.hidden = !roles.length || !can(model, "ablations") || state.file !== null || state.lesson !== null;
+  changed.hidden = change === null;
+  replaceChanged(changed, change);
+  element.hidden =
+    change !== null || !roles.length || !can(model, "ablations") || state.file !== null || state.lesson !== null;
   if (element.hidden) return;
   const ask = (/** @type {typeof RECEIVES[number]} */ role) => {
     const { source } = rankState.of(actions.get());

@@ -15,7 +15,7 @@ import { openAttentionStep } from "../../attention/steps.js";
 import { openStep, walkSteps } from "../../computation/steps.js";
 import { letterOf } from "../../formulas.js";
 import { reasonOf } from "../../query_key.js";
-import { drawFeeds, nameIn } from "../card.js";
+import { drawFoot, nameIn } from "../card.js";
 import { buildCardAndSteps, drawKeyFigures, drawSays, drawSentence, drawTitle, outputOf, value } from "../parts.js";
 import { drawWeightCard } from "./weight_card.js";
 
@@ -138,20 +138,22 @@ export function draw(root, trace, state, actions) {
   drawBias(parts.steps.bias, trace.attention, terms);
   drawSoftmax(parts.steps, trace, terms);
   drawZeroed(parts.steps.zeroed, trace, query, key);
-  const { part, length } = drawEffect(parts, trace, state, valuesFor(scoring, query), terms, query, key);
+  const { part, lengthOf } = drawEffect(parts, trace, state, valuesFor(scoring, query), terms, query, key);
   const lit = (state.view === "computation" && WALK_LIT[walkKind(trace, state)]) || (LIT[step] ?? ["exp", "weight"]);
   const termsBefore = termsAsTrained(trace, scoring, query, key);
-  drawWeightCard(parts.card, trace, state, { scoring, terms, termsBefore, query, key, part, length, lit });
+  const about = { scoring, terms, termsBefore, query, key, part, lengthOf, lit };
+  const change = drawWeightCard(parts.card, trace, state, about);
   for (const [name, { item }] of Object.entries(parts.steps))
     item.classList.toggle("lit", LIT[step]?.includes(name) ?? false);
-  drawFeeds(parts.card, trace, state, actions);
+  drawFoot(parts.card, trace, state, actions, change);
 }
 
 /** The same terms without the edits; null: not here, or scores are made of more than q and k. @param {HeadTrace} trace @param {Scoring} scoring @param {number} query @param {number} key */
-function termsAsTrained({ detail, detailBefore: was }, scoring, query, key) {
+function termsAsTrained(trace, scoring, query, key) {
+  const { detail, detailBefore: was } = trace;
   const alike = was?.q && was.k && was.pattern && was.mask.data.length === detail.mask.data.length;
   if (!alike || scoring.distance || scoring.bias || scoring.q !== detail.q || scoring.k !== detail.k) return null;
-  return weightTerms(was, { ...scoring, q: was.q, k: was.k }, query, key);
+  return weightTerms(was, scoringOf({ ...trace, detail: was, interventions: [] }), query, key);
 }
 
 /** The step that the open picture shows: of attention, or of the walk. @param {HeadTrace} trace @param {State} state @returns {StepName} */
@@ -343,7 +345,8 @@ function drawEffect(parts, trace, state, values, { model }, query, key) {
   });
   const output = outputOf(state, trace.model);
   const wO = output === null ? null : trace.weight(output);
-  const length = wO ? significant(moved(part, wO)) : null;
+  const lengthOf = (/** @type {number[]} */ of) => (wO ? significant(moved(of, wO)) : null);
+  const length = lengthOf(part);
   parts.steps.moves.item.hidden = !wO;
   if (length) drawSentence(parts.steps.moves, movesKey(trace, "inspector.moves"), { value: value(length) });
   const weightName = math(sub(mi("a"), side(mn(query), mo(","), mn(key))));
@@ -356,5 +359,5 @@ function drawEffect(parts, trace, state, values, { model }, query, key) {
   const moves = t(movesKey(trace, "inspector.figure_moves")) + symbols;
   drawKeyFigures(parts, length ? [...figures, [moves, length]] : figures);
   replace(parts.note, t("inspector.share_note"));
-  return { part, length };
+  return { part, lengthOf };
 }

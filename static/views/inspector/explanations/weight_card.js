@@ -5,7 +5,7 @@ import { isDifference, isTrained } from "../../../model/compare/runs.js";
 import { dividesProducts, normPlace, stackOf } from "../../../model/description.js";
 import { isOpenHeadOff } from "../../../model/edits.js";
 import { tokenName } from "../../../model/labels.js";
-import { cellIn, products, rowIn, sum } from "../../../model/matrix.js";
+import { cellIn, indexOfMost, products, rowIn, sum } from "../../../model/matrix.js";
 import { biasRole, underRoot } from "../../../model/weight_arithmetic.js";
 import { queryName } from "../../../model/written.js";
 import { h } from "../../../ui/dom.js";
@@ -22,17 +22,21 @@ import { writesWords } from "../parts.js";
  * @import { Detail, HeadTrace } from "../../../data/model_trace.js"
  * @import { Scoring } from "../../../model/weight_arithmetic.js"
  * @import { State } from "../../../state/store.js"
+ * @import { Child } from "../../../ui/dom.js"
  * @import { Line } from "../card.js"
  * @import { Terms } from "./weight.js"
  */
 
 /**
- * @typedef {{scoring: Scoring, terms: Terms, termsBefore: Terms|null, query: number, key: number, part: number[], length: string|null,
- *   lit: string[]}} About  part: a·v; length: how far a·v·W_O moves the stream, null if W_O is not known; lit: the lines
- *   that the open step is about; termsBefore: without the edits, null if they are not known
+ * @typedef {{scoring: Scoring, terms: Terms, termsBefore: Terms|null, query: number, key: number, part: number[],
+ *   lengthOf: (part: number[]) => string|null, lit: string[]}} About  part: a·v; lengthOf: how far a·v·W_O moves the stream, null if W_O is
+ *   not known; lit: the lines that the open step is about; termsBefore: without the edits, null if they are not known
  * @typedef {{row: ArrayLike<number>, weight: number, changed: boolean, part: number[]|null, q: ArrayLike<number>|null, k: ArrayLike<number>|null,
  *   terms: Terms|null}} Before  the same cell without the edits: its row of weights, its weight, whether that is another, its a·v, q and
  *   k, and what leads from these to the weight; null: not known
+ * @typedef {{values?: ArrayLike<number>|null, text?: string}} Old  what a line showed without the edits
+ * @typedef {Line & {lead?: Child, text?: string, shown?: Child, old?: Old|false|null}} Compared  `text`: its number, after `lead`; `shown`: the same
+ *   with a check; no `old`: not known
  */
 
 /**
@@ -45,11 +49,10 @@ export function drawWeightCard(root, trace, state, about) {
   const gap = isDifference(state) && before !== null;
   const names = { query: queryName(trace, query), key: nameIn(trace.keys.tokens, key) };
   const all = [
-    ...scoreLines(trace, about, names),
-    ...softmaxLines(trace, about, before, gap),
+    ...scoreLines(trace, about, before, names),
+    ...softmaxLines(trace, about, before),
     ...effectLines(trace, state, about, before, names),
   ];
-  const lines = gap && before ? all.map((line) => changeOf(line, trace, about, before)) : all;
   drawCard(
     root,
     {
@@ -59,29 +62,33 @@ export function drawWeightCard(root, trace, state, about) {
       was: before?.changed && !gap ? weightText(before.weight) : null,
       both: gap ? arrow(weightText(before.weight), weightText(terms.model)) : null,
     },
-    lines.map((line) => ({ ...line, lit: lit.includes(line.name) })),
+    all.map((line) => ({ ...(gap ? changeOf(line) : withOld(line)), lit: lit.includes(line.name) })),
   );
+  return gap ? movedWords(trace, about, before) : null;
 }
 
 /** As many digits for each weight; of one that they cannot tell from 0, its size. @param {number} weight */
 const weightText = (weight) => (weight > 0 && weight < 5e-5 ? significant(weight, 2) : number(weight, weight && 4));
 
-/** null: it is not here. @param {HeadTrace} trace @param {About} about @returns {Before|null} */
+/** null: it is not here, or the cell of a PAD, which is new. @param {HeadTrace} trace @param {About} about @returns {Before|null} */
 function beforeOf({ detail, detailBefore: was }, { scoring, terms, termsBefore, query, key }) {
   if (!was?.pattern || was.pattern.data.length !== detail.pattern.data.length) return null;
+  if (cellIn(was.mask, query, key) === ABSENT) return null;
   const row = rowIn(was.pattern, query);
   const weight = row[key];
   const part = scoring.distance || !was.v ? null : Array.from(rowIn(was.v, key), (one) => weight * one);
   const [q, k] = termsBefore ? [rowIn(was.q, query), rowIn(was.k, key)] : [null, null];
-  const there = cellIn(was.mask, query, key) !== ABSENT; // a PAD's cell is new
-  const changed = there && weightText(weight) !== weightText(terms.model);
+  const changed = weightText(weight) !== weightText(terms.model);
   return { row, weight, changed, part, q, k, terms: termsBefore };
 }
 
-// What changed, line by line: bars are differences, and so is each number, or it is written before → after. A line that did not change
-// is the same as ever, and pale.
+// What a line was before the edits. After them, an outline at each bar and the number, struck; in the difference, the bars
+// are differences and the number is written before → after. A line that did not change has neither, and is pale in the difference.
 
 const arrow = (/** @type {string} */ was, /** @type {string} */ is) => `${was} → ${is}`;
+const struck = (/** @type {string} */ was) => h("s", { class: "mono card-was", title: t("card.was") }, was);
+/** A number of the card, after the one that it was. @param {string} text @param {string|null|undefined} was @param {Child} [shown] @returns {Child} */
+const withWas = (text, was, shown = text) => (was && was !== text ? [struck(was), " ", shown] : shown);
 
 /** Differences below this share of the longest bar are rounding. */
 const SAME = 1e-4;
@@ -94,36 +101,45 @@ function gapsOf(now, was) {
   return gaps.some((gap) => Math.abs(gap) > SAME * long) ? gaps : null;
 }
 
-/** @param {Line} line @param {HeadTrace} trace @param {About} about @param {Before} before @returns {Line} */
-function changeOf(
-  line,
-  { detailBefore },
-  { scoring, terms, query, key, part },
-  { q, k, part: partWas, terms: was, changed },
-) {
-  /** @param {ArrayLike<number>|null} gaps @param {string} [output] @returns {Line} */
-  const bars = (gaps, output) =>
-    gaps ? { ...line, bars: { values: gaps, look: line.bars?.look ?? "signed" }, output } : { ...line, same: true };
-  /** @param {string} from @param {string} to @returns {Line} */
-  const numbers = (from, to) =>
-    from === to
-      ? { ...line, same: true }
-      : { ...line, words: line.name === "mask" ? line.words : "", output: arrow(from, to) };
-  const two = (/** @type {number} */ one) => number(one, 2);
-  if (line.name === "part") return bars(gapsOf(part, partWas), "");
-  if (line.name === "moves") return { ...line, same: !changed };
-  if (line.name === "mask")
-    return numbers(detailBefore && cellIn(detailBefore.mask, query, key) ? "−∞" : "+ 0", terms.reasons ? "−∞" : "+ 0");
-  if (!was || !q || !k) return line;
-  if (line.name === "q") return bars(gapsOf(rowIn(scoring.q, query), q));
-  if (line.name === "k") return bars(gapsOf(rowIn(scoring.k, key), k));
-  if (line.name === "dot") return bars(gapsOf(terms.products, was.products), arrow(two(was.dot), two(terms.dot)));
-  if (line.name === "scaled") return numbers(two(was.scaled), two(terms.scaled));
-  if (line.name === "exp" && changed) {
-    const both = [ratioOf(was), `→ ${ratioOf(terms)}`].map((one) => h("span", { class: "card-row" }, one));
-    return { ...line, output: h("span", null, both) };
-  }
-  return line;
+/** Stacked where two numbers and a sign between them are too long for one row. @param {Child} was @param {Child} is */
+const stacked = (was, is) =>
+  h("span", null, h("span", { class: "card-row" }, was), h("span", { class: "card-row" }, is));
+const isLong = (/** @type {string} */ text) => text.includes("÷");
+
+/** @param {Compared} line @returns {Line} */
+function withOld({ lead, text = "", shown = text, old, ...line }) {
+  const was = old && old.text !== text ? old.text : "";
+  const ghosts = line.bars && old && gapsOf(line.bars.values, old.values) ? (old.values ?? undefined) : undefined;
+  const bars = line.bars && { ...line.bars, was: ghosts };
+  const number = was && isLong(text) ? stacked(struck(was), text) : withWas(text, was, shown);
+  return { output: text && h("span", null, lead ?? "", number), ...line, bars };
+}
+
+/** @param {Compared} line @returns {Line} */
+function changeOf(line) {
+  const { old, text = "" } = line;
+  const plain = withOld({ ...line, old: null });
+  if (!old) return plain;
+  const gaps = line.bars ? gapsOf(line.bars.values, old.values) : null;
+  const from = old.text ?? "";
+  if (!gaps && from === text) return { ...plain, same: true };
+  const { look = /** @type {const} */ ("signed"), chosen } = line.bars ?? {};
+  const bars = gaps ? { values: gaps, look, chosen } : line.bars;
+  const output = isLong(text) ? stacked(from, `→ ${text}`) : arrow(from, text);
+  return { ...plain, output: from === text ? text : output, bars, words: line.name === "scaled" ? "" : line.words };
+}
+
+/** The keys of the row whose weights grew and shrank most. @param {HeadTrace} trace @param {About} about @param {Before} before */
+function movedWords(trace, { query }, { row: was }) {
+  const gaps = gapsOf(rowIn(trace.detail.pattern, query), was);
+  if (!gaps) return null;
+  const named = (/** @type {number} */ at) => [
+    h("b", { class: "k", translate: "no" }, nameNodes(nameIn(trace.keys.tokens, at))),
+    " ",
+    h("b", { class: "mono" }, signed(gaps[at], 2)),
+  ];
+  const [most, least] = [indexOfMost(gaps), indexOfMost(gaps.map((gap) => -gap))];
+  return phrase("card.row_moved", { winner: h("span", null, named(most)), loser: h("span", null, named(least)) });
 }
 
 /** eˢ ÷ Σ. @param {Terms} terms */
@@ -132,23 +148,38 @@ const ratioOf = ({ reasons, exp, rowSum }) =>
 
 /** @typedef {{query: string, key: string}} Names */
 
-/** q, k, q·k. @param {HeadTrace} trace @param {About} about @param {Names} names @returns {Line[]} */
-function scoreLines(trace, about, names) {
+/** q, k, q·k. @param {HeadTrace} trace @param {About} about @param {Before|null} before @param {Names} names @returns {Compared[]} */
+function scoreLines(trace, about, before, names) {
   const { scoring, terms, query, key } = about;
   const [q, k] = [rowIn(scoring.q, query), rowIn(scoring.k, key)];
-  const most = Math.max(...[...q, ...k].map(Math.abs));
+  const was = before?.terms;
+  const most = Math.max(...[q, k, before?.q ?? [], before?.k ?? []].flatMap((all) => Array.from(all, Math.abs)));
   return [
-    { name: "q", label: labelOf("q", names.query, "q"), bars: { values: q, look: "q", most } },
-    { name: "k", label: labelOf("k", names.key, "k"), bars: { values: k, look: "k", most } },
+    {
+      name: "q",
+      label: labelOf("q", names.query, "q"),
+      bars: { values: q, look: "q", most },
+      old: before?.q && { values: before.q },
+    },
+    {
+      name: "k",
+      label: labelOf("k", names.key, "k"),
+      bars: { values: k, look: "k", most },
+      old: before?.k && { values: before.k },
+    },
     {
       name: "dot",
       label: "q · k",
       bars: { values: products(q, k), look: "signed" },
-      output: `Σ ${number(terms.dot, 2)}`,
+      lead: "Σ ",
+      text: two(terms.dot),
+      old: was && { values: was.products, text: two(was.dot) },
     },
-    ...addedLines(trace, about),
+    ...addedLines(trace, about, was ?? null),
   ];
 }
+
+const two = (/** @type {number} */ one) => number(one, 2);
 
 /**
  * Why the key gets this weight: whether its score is the highest of its row, and the one after it or above it. "" where there is
@@ -167,8 +198,8 @@ function fitWords(trace, { query, key }) {
   return h("span", null, phrase(row[rival] > row[key] ? "card.fits_less" : "card.fits_best", words));
 }
 
-/** From q·k to the score: what the distance adds, ÷ √d, what positions add. @param {HeadTrace} trace @param {About} about @returns {Line[]} */
-function addedLines(trace, about) {
+/** From q·k to the score: what the distance adds, ÷ √d, what positions add. @param {HeadTrace} trace @param {About} about @param {Terms|null} before @returns {Compared[]} */
+function addedLines(trace, about, before) {
   const { attention, detail } = trace;
   const {
     scoring: { distance, k },
@@ -180,16 +211,22 @@ function addedLines(trace, about) {
   const heated = terms.temperature !== 1;
   const divides = dividesProducts(attention) && (terms.root !== 1 || heated);
   const added = biasRole(attention);
-  const score = checkedNumber(terms.scaled, detail.scores.data[query * k.shape[0] + key], number(terms.scaled, 2));
+  const own = detail.scores.data[query * k.shape[0] + key];
+  const score = {
+    text: two(terms.scaled),
+    shown: checkedNumber(terms.scaled, own, two(terms.scaled)),
+    old: before && { text: two(before.scaled) },
+  };
   const { distances: values, apart } = terms;
   const far = [math(mo("+"), mi("q", "q"), mo("·"), sup(mi("a"), mi("K")))];
-  /** @type {(Line|false)[]} */
+  /** @type {(Compared|false)[]} */
   const lines = [
     distance !== null && {
       name: "distance",
       label: far,
       bars: { values, look: "signed" },
-      output: `Σ ${number(apart, 2)}`,
+      lead: "Σ ",
+      text: two(apart),
     },
     divides && {
       name: "scaled",
@@ -197,107 +234,108 @@ function addedLines(trace, about) {
         .filter(Boolean)
         .join(" "),
       words: added === null && fits ? fits : t("card.scaled"),
-      output: added === null ? score : number(terms.dot / terms.root, 2),
+      ...(added === null ? score : { text: two(terms.dot / terms.root) }),
     },
     added !== null && {
       name: "bias",
       label: math(mo("+"), letterOf(added)),
       words: fits || t("card.bias"),
-      output: score,
+      ...score,
     },
-    !divides &&
-      added === null && { name: "scaled", label: math(mi("S")), words: fits || t("card.unscaled"), output: score },
+    !divides && added === null && { name: "scaled", label: math(mi("S")), words: fits || t("card.unscaled"), ...score },
   ];
   return lines.filter((line) => line !== false);
 }
 
-/** + M, eˢ ÷ Σ, the weight. @param {HeadTrace} trace @param {About} about @param {Before|null} before @param {boolean} gap  whether what changed is shown @returns {Line[]} */
-function softmaxLines({ detail }, { terms, query, key }, before, gap) {
+/** + M, eˢ ÷ Σ, the weight. @param {HeadTrace} trace @param {About} about @param {Before|null} before @returns {Compared[]} */
+function softmaxLines({ detail, detailBefore }, { terms, query, key }, before) {
   const { reasons, rowSum, weight, model } = terms;
   const row = rowIn(detail.pattern, query);
   const spread = rowSum === 0 && model > 0; // as transformers does, where our models give zeros
   const own = spread ? 1 / row.length : weight;
-  const gaps = gap ? gapsOf(row, before?.row) : null;
-  const bars = gaps ? { values: gaps, chosen: key } : { values: row, chosen: key, was: gap ? undefined : before?.row };
+  const added = (/** @type {number} */ of) => (of ? "−∞" : "+ 0");
   return [
     {
       name: "mask",
       label: "+ M",
       words: reasons ? h("b", { class: "q" }, shortReasonOf(reasons)) : t("card.allowed"),
-      output: reasons ? "−∞" : "+ 0",
+      text: added(reasons),
+      old: before && detailBefore && { text: added(cellIn(detailBefore.mask, query, key)) },
     },
     {
       name: "exp",
       label: ["e", h("sup", null, "s"), " ÷ Σ"],
-      bars: { ...bars, look: "signed" },
-      output: gap && before?.changed ? "" : ratioOf(terms),
-      same: gap && !before?.changed,
+      bars: { values: row, chosen: key, look: "signed" },
+      text: ratioOf(terms),
+      old: before && { values: before.row, text: before.terms ? ratioOf(before.terms) : ratioOf(terms) },
     },
     {
       name: "weight",
       label: t("card.weight"),
       share: model,
       was: before?.changed ? before.weight : null,
-      output:
-        gap && before?.changed
-          ? signed(model - before.weight)
-          : h("span", null, checkMark(own, model), " ", weightText(own)),
-      same: gap && !before?.changed,
+      lead: [checkMark(own, model), " "],
+      text: weightText(own),
+      old: before && { text: weightText(before.weight) },
     },
   ];
 }
 
-/** × v, what W_O makes of it, and what that adds to a logit: of a head that is off, nothing. @param {HeadTrace} trace @param {State} state @param {About} about @param {Before|null} before @param {Names} names @returns {Line[]} */
+/** × v, what W_O makes of it, and what that adds to a logit: of a head that is off, nothing. @param {HeadTrace} trace @param {State} state @param {About} about @param {Before|null} before @param {Names} names @returns {Compared[]} */
 function effectLines(trace, state, about, before, names) {
-  const { scoring, part, length, terms, key } = about;
+  const { scoring, part, lengthOf, terms, key } = about;
   const none = terms.model === 0;
   const off = isOpenHeadOff(state, trace);
-  const was = before?.changed ? (before.part ?? undefined) : undefined;
+  const was = before?.part ?? null;
   const longest = Math.max(...part.map(Math.abs), ...(was ?? []).map(Math.abs));
-  const most = longest * Math.max(1, 0.12 / (Math.max(terms.model, (was && before?.weight) || 0) || 1)); // a small weight leaves small bars
+  const most = longest * Math.max(1, 0.12 / (Math.max(terms.model, before?.weight ?? 0) || 1)); // a small weight leaves small bars
   const v = {
     name: "part",
     label: scoring.distance ? "× (v + a)" : labelOf("× v", names.key, "v"),
-    bars: { values: part, look: /** @type {const} */ ("v"), most, was },
-    output: none ? "0" : "",
+    bars: { values: part, look: /** @type {const} */ ("v"), most },
+    text: none ? "0" : "",
+    old: was && { values: was, text: none ? "0" : "" },
   };
-  if (length === null) return [v];
+  if (lengthOf(part) === null) return [v];
   const written = writtenIn(trace, key);
   const nothing = (off && t("card.head_off")) || (none && t("card.times_zero"));
-  const output = { name: "moves", label: ["W", h("sub", null, "O")] };
+  const output = {
+    name: "moves",
+    label: ["W", h("sub", null, "O")],
+    same: isDifference(state) && before?.changed === false,
+  };
   if (!writesWords(state, trace.model) || (written === null && "writes" in trace.explained))
-    return [v, { ...output, words: nothing || movesWords(trace, about, names), output: nothing ? "0" : "" }];
+    return [v, { ...output, words: nothing || movesWords(trace, about, before, names), text: nothing ? "0" : "" }];
   return [v, { ...output, words: nothing || written?.favours || "" }, logitLine(trace, state, written, off)];
 }
 
-/** ‖a·v·W_O‖ in words. @param {HeadTrace} trace @param {About} about @param {Names} names */
-function movesWords({ model, attention }, { length }, { query }) {
+/** ‖a·v·W_O‖ in words. @param {HeadTrace} trace @param {About} about @param {Before|null} before @param {Names} names */
+function movesWords({ model, attention }, { part, lengthOf }, before, { query }) {
   const normed = !["pre", null].includes(normPlace(stackOf(model, attention)));
-  return t(normed ? "card.moves_normed" : "card.moves", { query, value: length ?? "" });
+  const value = h("span", null, withWas(lengthOf(part) ?? "", before?.part && lengthOf(before.part)));
+  return h("span", null, phrase(normed ? "card.moves_normed" : "card.moves", { query, value }));
 }
 
 /** A number after its name. @param {string} key  of the catalogue @param {import("../../../ui/dom.js").Child} value */
 const named = (key, value) => h("span", null, h("small", null, t(key)), " ", value);
 
-/** What the cell adds to the logit of the answer, beside its head's sum. @param {HeadTrace} trace @param {State} state @param {ReturnType<typeof writtenIn>} written @param {boolean} off @returns {Line} */
+/** What the cell adds to the logit of the answer, beside its head's sum. @param {HeadTrace} trace @param {State} state @param {ReturnType<typeof writtenIn>} written @param {boolean} off @returns {Compared} */
 function logitLine({ explained }, state, written, off) {
-  const line = { name: "logit", label: t("card.logit") };
-  if (!written) return { ...line, words: "" };
+  if (!written) return { name: "logit", label: t("card.logit"), words: "" };
   const { answer, adds, head } = written;
   const found = explained.writes_before;
   const was = found && !found.refused && found.answer === answer.id ? found.logit[written.key] : null;
   const now = off ? 0 : adds;
-  const token = h("b", { class: "k", translate: "no" }, answer.name);
   const text = (/** @type {number} */ one) => signed(one, one && 2);
-  const struck =
-    was !== null && text(was) !== text(now) && h("s", { class: "card-was", title: t("card.was") }, text(was));
   const gap = isDifference(state) && was !== null;
-  const headWas = gap ? sum(found.logit) : 0;
-  const cell = gap ? text(now - was) : [struck, " ", text(now)];
-  const parts = [named("card.of_head", text((off ? 0 : head) - headWas)), " ", named("card.of_cell", cell)];
+  const shown = (/** @type {number} */ one, /** @type {number|null} */ before) =>
+    gap ? text(one - (before ?? 0)) : withWas(text(one), before === null ? null : text(before));
+  const headNow = shown(off ? 0 : head, was === null ? null : sum(found.logit));
+  const parts = [named("card.of_head", headNow), " ", named("card.of_cell", shown(now, was))];
   return {
-    ...line,
-    words: h("span", null, phrase("card.logit_of", { token })),
+    name: "logit",
+    label: labelOf(t("card.logit"), answer.name, "k"),
+    words: "",
     output: h("span", { class: "card-two", title: t("card.adds") }, parts),
     same: gap && text(was) === text(now),
   };
