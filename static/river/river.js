@@ -247,6 +247,8 @@ function createRiver(parts) {
     const ofHead = chosen && { layer: state.layer, head: state.head, edge: chosen, ...weightOf(trace, state) };
     if (chosen && facts.canKnockOut && !facts.fall && !facts.masks && !ofHead?.masked)
       measuring.cell([edgeOf(trace, state, true), chosen]);
+    const next = facts.canKnockOut && !facts.masks ? wider(facts) : [];
+    if (next.length === 1) measuring.cell(next); // in this run: in the whole layer, what one head no longer attends to
     const struck = chosen !== null && [chosen, edgeOf(trace, state, true)].some((edge) => isKnockedOut(facts, edge));
     const at = { attention: trace.attention.id, layer: state.layer, head: state.head };
     const writesNothing = facts.masks?.heads.some((one) => headKey(one) === headKey(at)) ?? false;

@@ -415,7 +415,7 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     expect(page.get_by_test_id("river-says")).to_have_text(
         "Hidden in head 5·5: red₂ cannot attend to car. "
         f"The prediction car falls from {brief_percent(start['p'])} to {brief_percent(effects[0]['p'])}. "
-        "Hide it in layer 5"
+        f"Hide it in layer 5 → {brief_percent(effects[1]['p'])}."
     )
     # The cell and the arithmetic keep what was there.
     expect(weight).to_have_text(f"✓ {was} 0")

@@ -3,6 +3,7 @@
 import { h } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { effectOf } from "../facts.js";
 import { edgesTo } from "../knockout_effects.js";
 import { answerMark, hiddenWords, keyMark, keyNameOf, layersIn, queryMark, queryNameOf, rowName } from "./names.js";
 
@@ -241,10 +242,11 @@ function nextWords(facts) {
   const text = head === undefined ? t("say.hide_in_all_layers") : phrase("say.hide_in_layer", { layer });
   const places = new Set(facts.knockouts.map(({ attention, query, key }) => `${attention} ${query} ${key}`));
   const again = t(places.size > 1 ? "say.show_all_again" : "say.show_again");
-  const next = wider(facts).length
-    ? edit("hide-wider", text, { hides: "wider" })
-    : edit("show-again", again, { puts: "edges" });
-  return [" ", next];
+  const edges = wider(facts);
+  if (!edges.length) return [" ", edit("show-again", again, { puts: "edges" })];
+  const cut = edit("hide-wider", text, { hides: "wider" });
+  const effect = edges.length === 1 ? effectOf(facts, edges[0]) : undefined; // of several together it is not measured
+  return effect ? phrase("say.layer_too", { cut, p: briefPercent(effect.p) }) : [" ", cut];
 }
 
 /** The edges that hide it there instead; [] if nothing is wider. @param {Facts} facts @returns {Edge[]} */
