@@ -20,18 +20,13 @@ import { nameOfPart } from "./parts.js";
  * @import { Actions } from "./view.js"
  */
 
-/** The space beside the cells, in pixels: labels, title, margin. */
-const BESIDE = 132;
 const FEWEST = 32;
 
 /**
  * The number of dimensions per page: all of them if they fit, otherwise a power of two.
- * @param {number} count @param {number} width  pixels
+ * @param {number} count @param {number} room  of the cells, in pixels
  */
-export function pageSize(count, width) {
-  const room = Math.max(FEWEST, width - BESIDE);
-  return count <= room ? count : 2 ** Math.floor(Math.log2(room));
-}
+export const pageSize = (count, room) => (count <= room ? count : 2 ** Math.floor(Math.log2(Math.max(FEWEST, room))));
 
 /**
  * Columns `from` … `from + size` of a matrix: the same array each time.

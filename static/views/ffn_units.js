@@ -4,14 +4,14 @@ import { colourTable, paintCells } from "../chart/matrix/sheet.js";
 import { rampStops } from "../chart/theme.js";
 import { activationOf } from "../model/activations.js";
 import { answeringStack } from "../model/description.js";
-import { labelName, namesIn, tokenLabel } from "../model/labels.js";
 import { largest, rowIn } from "../model/matrix.js";
 import { position } from "../model/selection.js";
 import { h, keepingFocus, perRoot, replace, setText } from "../ui/dom.js";
 import { integer, number, signed, significant } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";
-import { className } from "../ui/token_text.js";
+import { className, offeredText } from "../ui/token_text.js";
 import { openFfn, strongest } from "./ffn/data.js";
+import { tokenInRole } from "./inspector/parts.js";
 
 /**
  * @import { FetchedTrace } from "../data/model_trace.js"
@@ -65,7 +65,7 @@ export function draw(root, trace, state, actions) {
   const post = rowIn(trace.tensor(ffn.post), query);
   const found = termsOf(trace, state, { stack: ffn.stack, query });
   const active = post.reduce((count, value) => count + (value > 0 ? 1 : 0), 0);
-  const token = h("b", { class: "q" }, namesIn(trace.queries.tokens)[query]);
+  const token = tokenInRole(trace.queries.tokens, query, "q");
   const word = activationOf(ffn.activation).silences ? "active" : "above";
   const vars = { n: active === 1 ? 1 : integer(active), of: integer(post.length) };
   const words = h("span", null, t(`ffn.card_${word}`, vars), " ", t(found ? "ffn.card_most" : "ffn.card_strongest"));
@@ -85,7 +85,7 @@ export function draw(root, trace, state, actions) {
 
 /** @param {Contributions} found @param {number} id */
 const answerOf = ({ tokens, classes }, id) =>
-  h("b", { class: "token-name" }, classes.length ? className(classes[id]) : labelName(tokenLabel(tokens[id])));
+  h("b", { class: "token-name" }, classes.length ? className(classes[id]) : offeredText(tokens[id]));
 
 /** @param {Contributions} found @param {(unit: number) => void} choose */
 function termRows(found, choose) {

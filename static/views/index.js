@@ -5,6 +5,7 @@
  */
 
 import { embeddingState } from "../data/embedding.js";
+import { showsEffects } from "../data/explain.js";
 import { lazily } from "../data/lazily.js";
 import { drops, tabOf, tabsOf, trainingState } from "../data/training.js";
 import { isCompared, isDifference, namesBefore } from "../model/compare/runs.js";
@@ -234,11 +235,11 @@ const ffn = {
     return [...new Set(tensorNeeds(pre, post, tap)), ...(can(model, "units") ? ["explain:units"] : [])];
   },
   also(state, model) {
-    if (!isDifference(state)) return [];
+    const effects = showsEffects(state, model) ? ["ablations"] : []; // for its switch
+    if (!isDifference(state)) return effects;
     const { pre, post } = openFfn(state, model);
-    return [...new Set([pre, post, openFfnStep(ffnState.of(state).shown, state, model).tap])].map(
-      (tap) => `tensor_before:${tap}`,
-    );
+    const taps = new Set([pre, post, openFfnStep(ffnState.of(state).shown, state, model).tap]);
+    return [...effects, ...[...taps].map((tap) => `tensor_before:${tap}`)];
   },
   ...lazily(() => import("./ffn/draw.js")),
 };

@@ -33,7 +33,7 @@ export const depthWords = (depth) => (depth === 0 ? t("lens.before") : t("lens.a
 // The fixed parts of a station: title and tools, the picture, and below it the formula and what it shows in words.
 
 /** @param {Element} root @param {HTMLElement} bar */
-function buildParts(root, bar) {
+export function buildParts(root, bar) {
   const body = h("div", { class: "station-body" });
   const formula = h("div", { class: "formula" });
   const reading = h("div", { dataset: { place: "reading" } });
@@ -96,9 +96,9 @@ export function part(name) {
 /** A part that is folded until it is wanted. @param {string} name */
 export function foldedPart(name) {
   const one = part(name);
-  const { title, place, about, said } = one;
+  const { title, tools, place, about, said } = one;
   const attrs = { class: "act fold", dataset: { part: name } };
-  return { ...one, element: h("details", attrs, h("summary", null, title), place, about, said) };
+  return { ...one, element: h("details", attrs, h("summary", null, title), tools, place, about, said) };
 }
 
 /** @typedef {Omit<ReturnType<typeof part>, "element"> & {element: HTMLElement}} Part */

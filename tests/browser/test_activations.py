@@ -43,6 +43,14 @@ def draw_as(page: "Page", *choices: str) -> None:
     drawn(page)
 
 
+def open_page_of_units(page: "Page") -> None:
+    """The page of units with their numbers is folded until it is wanted."""
+    fold = part(page, "page")
+    if fold.get_attribute("open") is None:
+        fold.locator("summary").click()
+    drawn(page)
+
+
 def residual_tab(page: "Page", name: str) -> None:
     """Open a tab of the residual stream, and wait for what it shows."""
     page.get_by_test_id(f"residual-{name}").click()
@@ -103,6 +111,7 @@ def test_z_is_the_sum_of_the_values_it_looks_at(page: "Page", gpt: Checkpoint) -
 def test_ffn_shows_every_unit_and_its_strongest_tokens(page: "Page", gpt: Checkpoint) -> None:
     show(page, "ffn", layer=LAYER, query=QUERY, unit_id=100)
     draw_as(page, "ffn-shown-post", "ffn-sort-id")
+    open_page_of_units(page)
     ids = gpt.tokenizer.encode(TEXT)
     run = trace(gpt, ids, [f"layers.{LAYER}.ffn.pre", f"layers.{LAYER}.ffn.post"])
     pre, post = run.tensors.values()
@@ -137,6 +146,7 @@ def test_keys_move_over_the_map_of_all_units(page: "Page", gpt: Checkpoint) -> N
     """As over any matrix: by one, with Shift by 16, to both ends of a row; the page of units follows."""
     show(page, "ffn", layer=LAYER, query=QUERY, unit_id=100)
     draw_as(page, "ffn-shown-post", "ffn-sort-id")
+    open_page_of_units(page)
     post = trace(gpt, gpt.tokenizer.encode(TEXT), [f"layers.{LAYER}.ffn.post"]).tensors[f"layers.{LAYER}.ffn.post"]
     said = page.get_by_test_id("ffn-map-cell")
     page.get_by_role("application", name=re.compile("All 1,024 units as a strip")).focus()
@@ -226,6 +236,7 @@ def test_a_translator_s_stations_follow_the_open_attention(page: "Page") -> None
     assert page.get_by_test_id("residual-what-cross_attn").is_hidden()
     show(page, "ffn", text, **translator, unit_id=3)
     draw_as(page, "ffn-shown-post", "ffn-sort-id")
+    open_page_of_units(page)
     post = trace(loaded, ids, ["decoder.layers.1.ffn.post"], target=target).tensors["decoder.layers.1.ffn.post"]
     same(values(page, "ffn-post"), post[:, :64])
     show(page, "av", text, **translator, head=2)

@@ -264,6 +264,7 @@ def test_the_map_of_all_ffn_units_is_saved(page: "Page", checkpoint: "Checkpoint
     from chumoku.model.trace import trace
 
     show(page, view="ffn", unit_id=100)
+    page.locator("[data-station=ffn] [data-part=page] > summary").click()
     page.wait_for_selector("[data-matrix=ffn-post] .overlay")
     svg = save(page, "svg", tmp_path).read_text("utf-8")
     names = [node.text for node in ElementTree.fromstring(svg).iter(SVG + "text")]

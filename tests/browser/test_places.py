@@ -676,6 +676,59 @@ def test_a_place_shows_its_picture_without_scrolling(open_page: "Callable[..., P
     assert page.evaluate("document.documentElement.scrollWidth") <= LAPTOP["width"]
 
 
+BELOW_THE_RIVER = {
+    "prediction": ["[data-testid=logit-sum]", "[data-testid=logit-heads]", "[data-testid=next-tokens]"],
+    "ffn": ["[data-testid=ffn-picture]", "[data-testid=ffn-map-cell]", "[data-panel=ffn_units]"],
+    "embedding": [
+        *(f"[data-matrix={name}] .sheet" for name in ("embedding", "positional", "embedding-x")),
+        *("[data-testid=sum-of-cell]", "[data-part=neighbours]"),
+    ],
+}
+
+
+@pytest.mark.fresh
+@pytest.mark.parametrize("view", BELOW_THE_RIVER)
+def test_on_a_laptop_a_place_is_whole_below_the_river(open_page: "Callable[..., Page]", view: str) -> None:
+    """With 14 tokens, and in one line what belongs together: the steps and the switch, E + P = X."""
+    page = open_page(viewport=LAPTOP)
+    opened(page, view, **{"river.shown": "on"})
+    for part in BELOW_THE_RIVER[view]:
+        expect(page.locator(part).first).to_be_in_viewport(ratio=1)
+    if view == "ffn":
+        expect(page.get_by_test_id("ffn-eye")).to_have_text(re.compile(r"Switch off: car \d+\s?%"))
+        assert middle_of(page.get_by_test_id("ffn-eye")) == pytest.approx(middle_of(page.locator(".ffn-steps")), abs=2)
+        assert page.locator(".ffn-steps").evaluate("box => box.scrollWidth <= box.clientWidth"), (
+            "all steps are in sight"
+        )
+        expect(page.locator("[data-matrix=ffn-post]")).to_be_hidden()
+    if view == "embedding":
+        tops = "all => all.map((one) => Math.round(one.getBoundingClientRect().top))"
+        assert len(set(page.locator(".embedding-pair .sheet:visible").evaluate_all(tops))) == 1
+
+
+def middle_of(part: "Locator") -> float:
+    box = part.bounding_box()
+    assert box is not None
+    return box["y"] + box["height"] / 2
+
+
+@pytest.mark.fresh
+def test_on_a_laptop_the_maps_of_patching_are_whole_in_their_sheet(open_page: "Callable[..., Page]") -> None:
+    """With their labels, in which a punctuation mark is in its box, and what is said about the chosen cell."""
+    page = open_page(viewport=LAPTOP)
+    source = TEXTS["decoder-only"].replace("car", "ball")
+    place = {"rank.shows": "patch", "rank.source": source, "river.shown": "on"}
+    opened(page, "model", drawer="rank", **place)
+    maps = page.locator(".rank-map:visible")
+    expect(maps).to_have_count(3)
+    expect(page.get_by_test_id("rank-progress")).to_be_hidden()
+    for one in maps.all():
+        expect(one.locator(".sheet")).to_be_in_viewport(ratio=1)
+        expect(one.get_by_test_id("readout")).to_be_in_viewport(ratio=1)
+        expect(one.locator("rect.col-cap")).to_have_count(2)
+    expect(page.get_by_test_id("patch-text")).to_be_in_viewport(ratio=1)
+
+
 def end_of(part: "Locator") -> float:
     box = part.bounding_box()
     assert box is not None
@@ -728,7 +781,7 @@ def test_units_that_write_most_lead_to_their_arithmetic(open_page: "Callable[...
     for step, told in (("x", "before the FFN"), ("normed", "after the norm"), ("sum", "added to the stream")):
         page.get_by_test_id(f"ffn-shown-{step}").click()
         expect(page.locator(".map-said")).to_contain_text(told)
-    page.locator(".map-rows span").nth(3).click()
+    page.locator(".map-rows > span").nth(3).click()
     page.wait_for_url(re.compile("query=3"))
 
 

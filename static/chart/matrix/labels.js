@@ -128,7 +128,11 @@ function columnLabels(matrix, size) {
     const turn = flat ? { "text-anchor": "middle" } : { transform: `rotate(${angle} ${round(x)} ${round(y)})` };
     const face = { "font-family": faceOf(matrix), "font-size": font };
     const attrs = { class: "col-label", x, y, ...face, ...look.of(col), ...turn };
-    return labelText(size.colText[col], attrs, flat && size.cell.w >= HIGH_CELL ? font : 0);
+    // Slanted labels are nearer to each other than their columns.
+    const near = flat
+      ? size.cell.w / HIGH_CELL
+      : (size.cell.w * Math.abs(Math.sin((angle * Math.PI) / 180))) / ROOM_OF_CAP;
+    return labelText(size.colText[col], attrs, near >= 1 ? font : 0);
   });
 }
 
@@ -266,8 +270,10 @@ function labelText(words, attrs, font) {
     return { part, cap, nth: cap ? wide(cap.nth) : 0, width: cap ? wide(cap.mark) + 2 * beside(cap.mark) : wide(part) };
   });
   const all = spread.reduce((sum, { width, nth }) => sum + width + nth, 0);
-  let left = attrs.x - all / (attrs["text-anchor"] === "end" ? 1 : 2);
-  const line = { fill: "none", stroke: attrs.fill, "stroke-opacity": 0.45, rx: 3 };
+  const anchor = { end: 1, middle: 0.5 }[String(attrs["text-anchor"])] ?? 0;
+  let left = attrs.x - all * anchor;
+  const { transform } = attrs;
+  const line = { fill: "none", stroke: attrs.fill, "stroke-opacity": 0.45, rx: 3, ...(transform && { transform }) };
   const [y, height] = [round(attrs.y - font * 0.84), round(font * 1.1)];
   const caps = /** @type {Shape[]} */ ([]);
   const children = spread.flatMap(({ part, cap, nth, width }) => {

@@ -5,7 +5,7 @@ import { attentionsOf, writesTarget } from "../../model/description.js";
 import { segment } from "../../ui/controls.js";
 import { h, perRoot, setText } from "../../ui/dom.js";
 import { keyFor, t } from "../../ui/i18n.js";
-import { buildPlainStation, drawFormula } from "../parts.js";
+import { buildParts, drawFormula } from "../parts.js";
 import { embeddingTabOf, hasTab, shownStack } from "../tabs.js";
 import neighbours from "./neighbours.js";
 import positions from "./positions.js";
@@ -36,11 +36,12 @@ const elementsOf = perRoot((root) => {
   const lacks = h("p", { class: "panel-lacks" }, t("open.lacks_model"));
   const tabs = segment(t("embedding.tabs"), NAMES, "embedding", (name) => t(`embedding.tab.${name}`));
   const sides = segment(t("embedding.sides"), ["source", "target"], "embedding", (side) => t(`sides.${side}`));
-  const parts = buildPlainStation(root, t("embedding.title"), sides.box, tabs.box);
+  const title = h("h1", { class: "sr-only" }, t("embedding.title")); // the path names the place
+  const parts = buildParts(root, h("div", { class: "bar" }, title, tabs.box, sides.box));
   const about = h("p", { class: "dim embedding-about" });
   const line = h("div", { class: "embedding-sum", "aria-live": "polite", dataset: { testid: "sum-of-cell" } });
-  const side = h("div", { class: "embedding-side" }, line, places.neighbours);
-  const box = h("div", { class: "embedding-parts" }, places.sum, places.positions, places.swap, side);
+  const { sum, positions, swap, neighbours } = places;
+  const box = h("div", { class: "embedding-parts" }, sum, line, positions, swap, neighbours);
   parts.body.append(lacks, box);
   parts.reading.before(about);
   return { ...parts, box, line, places, lacks, tabs, sides, about };
@@ -69,6 +70,7 @@ export function draw(root, trace, state, actions) {
   if (lacks) return;
   const redraw = () => draw(root, trace, state, actions);
   parts.box.classList.toggle("of-sum", name === "sum");
+  parts.places.neighbours.classList.toggle("card-box", near);
   parts.line.hidden = name !== "sum";
   const own = { ...actions, redraw, line: parts.line, stack: shownStack(state, trace.model) };
   drawFormula(parts.formula, tab.draw(place, trace, state, own));

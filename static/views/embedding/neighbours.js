@@ -7,7 +7,7 @@ import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { frac, math, mi, mo, mtext, row, sub } from "../../ui/mathml.js";
-import { listedToken, tokenText } from "../../ui/token_text.js";
+import { namedToken, offeredText } from "../../ui/token_text.js";
 
 /**
  * @import { Token, VocabularyToken } from "../../model/labels.js"
@@ -70,7 +70,7 @@ export default {
  */
 function whoOf({ id, norm, tokens }, chosen, actions) {
   const about = phrase("embedding.neighbours_of", {
-    token: listedToken(tokens[id] ?? chosen),
+    token: namedToken(tokens[id] ?? chosen),
     id,
     norm: significant(norm, 4),
   });
@@ -84,7 +84,7 @@ function whoOf({ id, norm, tokens }, chosen, actions) {
       on: { click: () => actions.set(embeddingState.patch({ neighbour: null })) },
     },
     "◀ ",
-    tokenText(chosen),
+    offeredText(chosen),
   );
   return [back, " ", ...about];
 }
@@ -92,7 +92,7 @@ function whoOf({ id, norm, tokens }, chosen, actions) {
 /** @param {Neighbours} found */
 function meanWords({ cosine, mean_cosine: mean }) {
   const above = cosine.filter((one) => one > mean).length;
-  return t("embedding.mean_cosine", { mean: number(mean, 3), nearest: number(cosine[0], 3), above, n: cosine.length });
+  return t("embedding.mean_cosine", { mean: number(mean, 3), above, n: cosine.length });
 }
 
 /** @param {Neighbours} found @param {number} id @param {number} i @param {Token} chosen @param {Actions} actions */
@@ -113,7 +113,7 @@ function rowOf({ tokens, cosine, dot, mean_cosine: mean }, id, i, chosen, action
         dataset: { testid: "neighbour", id, cosine: cosine[i], focus: `neighbour-${i}` },
         on: { click: () => actions.set(embeddingState.patch({ neighbour: [chosen.id, id] })) },
       },
-      h("span", { class: "tokname" }, tokenText(token)),
+      h("span", { class: "tokname" }, offeredText(token)),
       h(
         "span",
         { class: "track", "aria-hidden": true },

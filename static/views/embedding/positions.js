@@ -20,6 +20,9 @@ import { diagonal, gapToFormula, positionAngle, sharedScales, sinusoid } from ".
  * @import { Tab, TabActions } from "./draw.js"
  */
 
+/** The labels, the title and the margin of a matrix, in pixels. */
+const AROUND = 132;
+
 // Texts about a position table: its formula, one of its rows, the similarity of two rows.
 
 /** @param {Positions["kind"]} kind @param {number} dModel */
@@ -195,7 +198,7 @@ function drawLengths({ lengths }, { beyond, trained }, state, actions) {
  */
 function drawTable({ table, at, pager }, place, found, trace, actions) {
   const [n, dModel] = found.table.shape;
-  const size = pageSize(dModel, place.clientWidth);
+  const size = pageSize(dModel, place.clientWidth - AROUND);
   const from = Math.floor(at.col / size) * size;
   const count = Math.min(size, dModel - from);
   const move = (/** @type {number} */ row, /** @type {number} */ col) => {

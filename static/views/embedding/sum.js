@@ -9,7 +9,7 @@ import { largest, lengthOf, rowIn } from "../../model/matrix.js";
 import { memo } from "../../model/memo.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
-import { h, perRoot, replace } from "../../ui/dom.js";
+import { h, perRoot, replace, update } from "../../ui/dom.js";
 import { checkOf, integer, number, power, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, row as side, sqrt, sub } from "../../ui/mathml.js";
@@ -30,8 +30,8 @@ import { attentionKnowsPositions } from "./swap.js";
 const NAMES = /** @type {const} */ (["embedding", "token_type", "position", "x"]);
 /** @typedef {typeof NAMES[number]} Name */
 
-/** From this width on, two or three parts stand side by side, in pixels. */
-const BESIDE = /** @type {Record<number, number>} */ ({ 2: 700, 3: 800 });
+/** From this width on, so many summands and their sum stand side by side, in pixels. */
+const BESIDE = /** @type {Record<number, number>} */ ({ 2: 800, 3: 900 });
 
 const SIGNS = { embedding: "", position: "+", token_type: "+", x: "=" };
 /** Of their matrices. */
@@ -58,9 +58,9 @@ const elementsOf = perRoot((place) => {
   const pair = h(
     "div",
     { class: "embedding-pair", dataset: { testid: "embedding-pair" } },
-    ...[e.element, k.sign, k.element, p.sign, p.element],
+    ...[e.element, k.sign, k.element, p.sign, p.element, x.sign, x.element],
   );
-  place.append(pager.element, pair, x.sign, x.element);
+  place.append(pager.element, pair);
   return { pager, pair, parts };
 });
 
@@ -75,6 +75,9 @@ function nameOf(name, stack, dModel) {
 
 const LETTERS = { position: "P", token_type: "S" };
 const token = () => [mi("E"), mo("["), mi("id"), mo("]")];
+
+/** What is around the cells, in pixels: a sign and its gaps (in embedding.css, too), the margin of a matrix, and all of it beside one that stands alone. */
+const [SIGN, MARGIN, ALONE] = [30, 12, 132];
 
 /** So many columns have no names: the readout says which dimension is meant.*/
 const unnamed = memo((/** @type {string[]} */ labels) => labels.map(() => ""));
@@ -93,13 +96,17 @@ export default {
     const col = isAsked ? asked : largest(rowIn(x, row));
     const summands = tensors.length - 1;
     const beside = place.clientWidth >= (BESIDE[summands] ?? Infinity);
-    const size = pageSize(dModel, place.clientWidth / (beside ? summands : 1));
+    const labels = roomBeside(namesIn(trace.queries.tokens), { title: 0 });
+    const room = beside
+      ? (place.clientWidth - labels - summands * SIGN) / (summands + 1) - MARGIN
+      : place.clientWidth - ALONE;
+    const size = pageSize(dModel, room);
     const from = Math.floor(col / size) * size;
     pager.turn = (by) => actions.set({ query: row, cell: [row, Math.min(dModel - 1, col + by * size)] }); // moves the choice to the page
     drawPager(pager, from, size, dModel);
     replace(actions.line, summands > 1 ? sumOf(trace, actions.stack, tensors, { row, col, isAsked }) : null);
     pair.classList.toggle("beside", beside);
-    pair.style.setProperty("--labels", `${roomBeside(namesIn(trace.queries.tokens), { title: 0 })}px`);
+    update(pair, { style: { "--labels": `${labels}px`, "--more": String(summands) } });
     const { scales, full } = sharedScales(tensors.map(({ data }) => data));
     for (const part of parts) {
       const i = taps.findIndex(({ name }) => name === part.name);
@@ -206,6 +213,7 @@ function drawPart({ name, title: head, size, legend, matrix }, tensor, scale, tr
   const count = Math.min(at.size, dModel - at.from);
   const value = (/** @type {number} */ row, /** @type {number} */ col) =>
     significant(tensor.data[row * dModel + at.from + col], 5);
+  const bare = at.beside || name !== "x";
   const isFactor = name === "embedding" && isScaled(actions.stack);
   const title = isFactor ? t("embedding.name_embedding_scaled", { d: dModel }) : t(`embedding.name_${name}`);
   replace(head, nameOf(name, actions.stack, dModel));
@@ -223,18 +231,18 @@ function drawPart({ name, title: head, size, legend, matrix }, tensor, scale, tr
       names,
       title: "",
       role: "q",
-      hidden: at.beside && name !== "embedding" && name !== "x",
+      hidden: at.beside && name !== "embedding",
       faded: (i) => !inside(trace.queries.real, i),
     },
     cols: {
       labels: counting(at.from, count),
-      ...(name === "x" ? {} : { names: unnamed(counting(at.from, count)) }),
+      ...(bare ? { names: unnamed(counting(at.from, count)) } : {}),
       title: t("matrix.dimension_axis"),
       role: "",
     },
     scale,
-    tall: name !== "x",
-    bare: name !== "x",
+    tall: bare,
+    bare,
     cellText: (one) => number(one, 1),
     hover: (row, col) => [`${title}, ${names[row]} [${at.from + col}] = ${value(row, col)}`],
     describe: (row, col) => [

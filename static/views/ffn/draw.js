@@ -18,9 +18,9 @@ import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, mover, mtext, row, sub } from "../../ui/mathml.js";
 import { tokenText } from "../../ui/token_text.js";
 import { activationFormula } from "../formulas.js";
-import { buildEye } from "../heads/eyes.js";
+import { buildSwitch, saySwitch } from "../heads/eyes.js";
 import { tokenInRole } from "../inspector/parts.js";
-import { drawBarList, drawStationStrip, nameOfPart, part } from "../parts.js";
+import { drawBarList, drawStationStrip, foldedPart, nameOfPart, part } from "../parts.js";
 import { ffnState } from "../view_states.js";
 import { drawUnitCounts } from "./counts.js";
 import { corpusOf, openFfn, openFfnStep, orderOf, stepsOf, strongest } from "./data.js";
@@ -108,7 +108,7 @@ const elementsOf = perRoot((root) => {
     t(`ffn.sort.${name}`),
   );
   shown.box.classList.add("ffn-steps");
-  const eye = buildEye("ffn-eye");
+  const eye = buildSwitch("ffn-eye");
   root.addEventListener("keydown", (event) => {
     const { code, ctrlKey, metaKey, altKey, repeat, target } = event;
     if (code !== "KeyO" || ctrlKey || metaKey || altKey || repeat || !eye.checkVisibility()) return;
@@ -116,15 +116,17 @@ const elementsOf = perRoot((root) => {
     event.preventDefault();
     eye.click();
   });
-  const bar = h("div", { class: "bar" }, title, shown.box, h("span", { class: "grow" }), eye, sort.box);
-  const stage = h("div", { class: "ffn-stage" });
+  const bar = h("div", { class: "bar" }, title, shown.box, h("span", { class: "grow" }), eye);
+  const legend = h("p", { class: "map-legend" });
+  const stage = h("div", { class: "ffn-stage" }, sort.box, legend);
   const formula = h("div", { class: "formula" });
   const reading = h("div", { dataset: { place: "reading" } });
-  const [page, units, tokens, counts] = ["page", "units", "tokens", "counts"].map(part);
+  const page = foldedPart("page");
+  const [units, tokens, counts] = ["units", "tokens", "counts"].map(part);
   const pair = h("div", { class: "act-halves" }, units.element, tokens.element);
   const body = h("div", { class: "station-body" }, stage, page.element, pair, counts.element, formula);
   root.append(bar, body, reading);
-  return { title, formula, shown, sort, stage, page, units, tokens, counts, eye };
+  return { title, formula, shown, sort, stage, legend, page, units, tokens, counts, eye };
 });
 
 /** @type {FetchedDraw} */
@@ -132,13 +134,15 @@ export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const shown = shownOf(parts, trace, state);
   drawSteps(parts.shown, trace.model, state, shown, (name) => actions.set(ffnState.patch({ shown: name })));
-  drawEye(parts.eye, trace.model, state, actions);
+  drawEye(parts.eye, trace, state, actions);
   parts.sort.box.hidden = !isOfUnits(shown.step.name);
   parts.sort.show(shown.sort, (name) => actions.set(ffnState.patch({ sort: name })));
+  const stage = stageOf(shown, trace);
   drawStationStrip(parts, ffnTitle(trace.model, shown.ffn.stack, state.layer), stripOf(shown));
+  replace(parts.legend, scaleLegend(stage.scale, { number: (value) => number(value, 2) }));
   const choose = (/** @type {Patch} */ patch) => actions.set({ query: shown.query, ffnUnit: shown.unit, ...patch });
   const chooseRow = (/** @type {number} */ query) => actions.set({ query });
-  drawMap(parts.stage, { ...shown, ...stageOf(shown, trace) }, trace.queries.tokens, { choose, chooseRow });
+  drawMap(parts.stage, { ...shown, ...stage }, trace.queries.tokens, { choose, chooseRow });
   drawPage(parts.page, trace, shown, choose);
   drawUnitsOf(parts.units, trace, shown, choose);
   drawTokensOf(parts.tokens, trace, shown, choose);
@@ -146,14 +150,16 @@ export function draw(root, trace, state, actions) {
   if (trace.explained.units) drawUnitCounts(parts.counts, trace, shown, choose);
 }
 
-/** It switches the FFN off: what it writes is 0. @param {HTMLButtonElement} eye @param {Model} model @param {State} state @param {Actions} actions */
-function drawEye(eye, model, state, actions) {
+/** It switches the FFN off: what it writes is 0. @param {HTMLButtonElement} eye @param {ModelTrace} trace @param {State} state @param {Actions} actions */
+function drawEye(eye, trace, state, actions) {
+  const { model } = trace;
   const part = partAt(state, model, "ffn");
   const [off, { layer }] = [isPartOff(state, part, attentionsOf(model)), part];
-  const named = { title: t(`river.layer_${attentionOf(model, state.attention).stack}`, { layer }) };
-  const [label, title] = [t("eye.ffn", named), t(`eye.ffn_${off ? "on" : "off"}`, named)];
+  const { stack } = attentionOf(model, state.attention);
+  const title = t(`eye.ffn_${off ? "on" : "off"}`, { title: t(`river.layer_${stack}`, { layer }) });
   eye.hidden = state.file !== null || state.lesson !== null;
-  update(eye, { "aria-pressed": String(off), "aria-label": label, "aria-keyshortcuts": "O", title });
+  update(eye, { "aria-pressed": String(off), "aria-keyshortcuts": "O", title });
+  saySwitch(eye, off, trace, (found) => found.kind === "ffn" && found.stack === stack && found.layer === layer);
   eye.onclick = () => actions.set(editing(actions.get(), model, (now) => partToggled(now, part, attentionsOf(model))));
 }
 
@@ -250,7 +256,7 @@ function scaleOf({ data }, shown, activation) {
 }
 
 /** @param {Shown} shown */
-function stripOf({ ffn, shown, post: { shape }, scale, before }) {
+function stripOf({ ffn, shown, post: { shape }, before }) {
   const normFirst = ffn.place === "pre";
   const plain = normFirst ? row(mi(ffn.letters), mtext("("), mi("x"), mtext(")")) : mi("x");
   const x = ffn.mixes ? sub(mover(mi("x"), mo("˜")), mi("k")) : plain;
@@ -260,9 +266,8 @@ function stripOf({ ffn, shown, post: { shape }, scale, before }) {
   const times = ffn.mixes ? [mi("σ"), row(mtext("("), mi("R"), mtext(")")), mo("⊙")] : [];
   const out = math(mi("FFN"), mo("="), ...times, mi("post"), mtext("\u2009"), sub(mi("W"), mn(2)), ...plus("b_2", 2));
   const formula = [math(mi("pre"), mo("="), inner), activationFormula(ffn), out];
-  const legend = scaleLegend(scale, { number: (value) => number(value, 2) });
   const { name: activation, silences } = activationOf(ffn.activation);
   const key = shown === "post" && !silences ? "ffn.note_post_signed" : `ffn.note_${shown}`;
   const note = t(before ? "ffn.note_difference" : key, { n: shape[0], d_ff: integer(shape[1]), activation });
-  return { formula, note: ffn.mixes ? `${note}. ${t("ffn.note_mixes")}` : note, legend };
+  return { formula, note: ffn.mixes ? `${note}. ${t("ffn.note_mixes")}` : note };
 }

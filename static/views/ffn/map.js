@@ -9,10 +9,10 @@ import { activationOf } from "../../model/activations.js";
 import { labelsOf, namesIn } from "../../model/labels.js";
 import { columnsIn } from "../../model/matrix.js";
 import { inside } from "../../model/sides.js";
-import { h, newId, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { h, newId, perRoot, replace, replaceChanged, setText, update } from "../../ui/dom.js";
 import { integer, number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { namedLabel } from "../../ui/token_text.js";
+import { boxedText, namedLabel, nameNodes } from "../../ui/token_text.js";
 import { nameOfPart } from "../parts.js";
 import { sharedBy } from "./data.js";
 
@@ -132,10 +132,10 @@ const mapPartsOf = perRoot((root) => {
   const attrs = { class: "ffn-map", tabindex: 0, role: "application", "aria-describedby": id };
   const box = h("div", attrs, canvas, line, unit, frame);
   const rows = h("div", { class: "map-rows", "aria-hidden": true });
-  const [cell, how] = [h("b", { class: "mono", dataset: { testid: "ffn-map-cell" } }), h("span")];
-  const said = h("p", { class: "dim map-said", id }, how, h("span", { class: "grow" }), cell);
+  const how = h("p", { class: "dim map-said", id });
+  const cell = h("p", { class: "map-cell mono", dataset: { testid: "ffn-map-cell" } });
   const picture = h("div", { class: "map-with-rows", dataset: { testid: "ffn-picture" } }, rows, box);
-  root.append(said, picture);
+  root.append(how, picture, cell);
   const parts = {
     box,
     picture,
@@ -175,7 +175,8 @@ function listen(parts) {
   box.addEventListener("pointerleave", () => say(drawn(), chosenIn(drawn())));
   box.addEventListener("click", (event) => choose(under(drawn(), event)));
   parts.rows.addEventListener("click", ({ target }) => {
-    const { row } = /** @type {HTMLElement} */ (target).dataset;
+    const { row } =
+      /** @type {HTMLElement|null} */ (/** @type {Element} */ (target).closest("[data-row]"))?.dataset ?? {};
     if (row !== undefined) drawn().drawn.chooseRow(Number(row));
   });
   box.addEventListener("keydown", (event) => {
@@ -213,7 +214,11 @@ function drawRows({ rows, box, drawn: { names, query } }) {
   const each = Math.ceil((NAME * names.length) / box.clientHeight);
   const named = (/** @type {number} */ row) => row === query || (row % each === 0 && Math.abs(row - query) >= each);
   const spans = names.map((name, row) =>
-    h("span", { class: row === query ? "q" : null, dataset: { row } }, named(row) ? name : ""),
+    h(
+      "span",
+      { class: row === query ? "q" : null, dataset: { row } },
+      h("span", null, named(row) ? nameNodes(name) : ""),
+    ),
   );
   replace(rows, spans);
 }
@@ -237,10 +242,8 @@ function paint(parts) {
 }
 
 /** What a row and a column are, and what an empty cell says. @param {DrawnParts} parts */
-function howOf({ drawn: { ofUnits, layer, n, d, step, ffn, shown }, shared }) {
-  const what = ofUnits
-    ? t("ffn.map_of", { layer, n: integer(n) })
-    : t(`ffn.stream_of_${step.name}`, { layer, d: integer(d) });
+function howOf({ drawn: { ofUnits, n, d, step, ffn, shown }, shared }) {
+  const what = ofUnits ? t("ffn.map_of", { n: integer(n) }) : t(`ffn.stream_of_${step.name}`, { d: integer(d) });
   const column = shared > 1 ? t("ffn.map_shared", { n: shared }) : "";
   const silent = ofUnits && shown === "post" && activationOf(ffn.activation).silences ? t("ffn.map_silent") : "";
   return [what, column, silent].filter(Boolean).join(" ");
@@ -295,7 +298,7 @@ function under(parts, { clientX, clientY }) {
  * @param {DrawnParts} parts @param {Cell} at
  */
 function say({ cell, drawn }, at) {
-  setText(cell, unitWords(drawn, at));
+  replaceChanged(cell, boxedText(unitWords(drawn, at)));
 }
 
 /** @param {Drawn} drawn @param {Cell} cell */

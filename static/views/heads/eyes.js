@@ -20,6 +20,7 @@ import { nameHead } from "./labels.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Ablation } from "../../data/streams.js"
  * @import { Attention } from "../../model/description.js"
  * @import { Head } from "../../model/edits.js"
  * @import { State } from "../../state/store.js"
@@ -27,15 +28,9 @@ import { nameHead } from "./labels.js";
  * @import { Row } from "./heads.js"
  */
 
-/** An open FFN's, in its title bar. @param {string} testid */
-export function buildEye(testid) {
-  const attrs = { class: "btn eye-open", type: "button", hidden: true, dataset: { testid } };
-  return /** @type {HTMLButtonElement} */ (h("button", attrs, eyeSign()));
-}
-
-/** The open head's, at the end of the line of its steps: it says what it does and what becomes of the answer; on a phone, an eye. */
-export function buildSwitch() {
-  const attrs = { class: "btn head-switch", type: "button", hidden: true, dataset: { testid: "head-eye" } };
+/** Of an open head or FFN, at the end of the line of its steps: it says what it does and what becomes of the answer; on a phone, an eye. @param {string} testid */
+export function buildSwitch(testid) {
+  const attrs = { class: "btn head-switch", type: "button", hidden: true, dataset: { testid } };
   return /** @type {HTMLButtonElement} */ (h("button", attrs, eyeSign(), h("span", { class: "word" })));
 }
 
@@ -149,7 +144,7 @@ function drawOpen(eye, open, trace, { isOff, hidden, aside }) {
   eye.parentElement?.parentElement?.classList.toggle("with-switch", !hidden && !aside);
   if (hidden) return;
   update(eye, { "aria-pressed": String(isOff), title: eyeTitle(open, isOff) });
-  replaceChanged(/** @type {Element} */ (eye.lastChild), isOff ? t("eye.off") : offWords(open, trace));
+  saySwitch(eye, isOff, trace, (found) => found.kind === "head" && headKey(found) === headKey(open));
 }
 
 /** With more steps than these there is no room for its words in a narrow window. */
@@ -158,9 +153,13 @@ const FEW_STEPS = 4;
 /** So wide may the answer be in the words of the switch, in pixels. */
 const ANSWER = 46;
 
-/** What switching it off makes of the answer, if that is measured: "Switch off: car 93 %". @param {Head} open @param {ModelTrace} trace */
-function offWords(open, { ablations }) {
-  const one = ablations?.found.find((found) => found.kind === "head" && headKey(found) === headKey(open));
+/** @param {HTMLButtonElement} eye @param {boolean} isOff @param {ModelTrace} trace @param {(found: Ablation) => boolean} isIt */
+export const saySwitch = (eye, isOff, trace, isIt) =>
+  replaceChanged(/** @type {Element} */ (eye.lastChild), isOff ? t("eye.off") : offWords(trace, isIt));
+
+/** What switching it off makes of the answer, if that is measured: "Switch off: car 93 %". @param {ModelTrace} trace @param {(found: Ablation) => boolean} isIt */
+function offWords({ ablations }, isIt) {
+  const one = ablations?.found.find(isIt);
   const start = ablations?.start;
   if (!one || !start) return t("eye.off_do");
   const { answer: id, tokens, classes } = start;

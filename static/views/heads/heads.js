@@ -38,7 +38,7 @@ export function buildHeads() {
   });
   all.append(h("span", { class: "long" }, t("heads.all")), h("span", { class: "brief" }, t("heads.all_brief")));
   all.setAttribute("aria-label", t("heads.all"));
-  const eye = buildSwitch();
+  const eye = buildSwitch("head-eye");
   const rank = h("button", { class: "btn quiet rank-heads", type: "button", dataset: { testid: "rank-heads" } });
   rank.append(t("rank.title"));
   const [falls, rises] = ["falls", "rises"].map((name) => h("i", { class: name, "aria-hidden": true }));

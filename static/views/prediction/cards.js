@@ -25,7 +25,7 @@ import { phrase, t } from "../../ui/i18n.js";
  */
 
 /** How many heads and how many tokens are listed. */
-const MANY = 8;
+const [HEADS, TOKENS] = [8, 10];
 
 /** In which row a term is counted. @param {Term} term @returns {Row["part"]} */
 function partOf({ part }) {
@@ -66,11 +66,12 @@ const elementsOf = perRoot((root) => {
   const check = h("span");
   const name = h("span", null, phrase("logit.sum", { token: answer }));
   const sumCard = card("logit-sum", h("h2", null, name, h("span", null, logit, " ", check)));
-  const headCard = card("logit-heads", h("h2", null, t("logit.heads")));
+  const rank = h("span", null);
+  const headCard = card("logit-heads", h("h2", null, h("span", null, t("logit.heads")), rank));
   const nextCard = card("next-tokens", h("h2", null, t("next.title")));
   const element = h("div", { class: "cards-row" }, sumCard.element, headCard.element, nextCard.element);
   root.append(element);
-  return { element, sumCard, headCard, nextCard, answer, logit, check };
+  return { element, sumCard, headCard: { ...headCard, rank }, nextCard, answer, logit, check };
 });
 
 /** @param {string} name @param {HTMLElement} title */
@@ -83,10 +84,10 @@ function card(name, title) {
 
 /**
  * @param {HTMLElement} root @param {ModelTrace} trace
- * @param {{prediction: Prediction, actual: number|null, take: ((id: number) => void)|null}} of  `take`: what a click on a token does
+ * @param {{prediction: Prediction, actual: number|null, take: ((id: number) => void)|null, said: Node[]}} of  `take`: what a click on a token does; `said`: about all tokens
  * @param {Actions} actions
  */
-export function drawCards(root, trace, { prediction, actual, take }, actions) {
+export function drawCards(root, trace, { prediction, actual, take, said }, actions) {
   const parts = elementsOf(root);
   const { element, sumCard, headCard, nextCard } = parts;
   /** @type {Contributions|null} */
@@ -99,7 +100,8 @@ export function drawCards(root, trace, { prediction, actual, take }, actions) {
     drawSum({ ...sumCard, check: parts.check }, found, trace, actions);
     drawHeads(headCard, found, trace, actions);
   }
-  drawBars(nextCard.place, { candidates: prediction.candidates.slice(0, MANY), actual, onTake: take });
+  drawBars(nextCard.place, { candidates: prediction.candidates.slice(0, TOKENS), actual, onTake: take });
+  replace(nextCard.said, said);
 }
 
 /** @typedef {ReturnType<typeof card>} Card */
@@ -168,16 +170,17 @@ function placeOf(part, attention, layer, model) {
   return { view: "ffn", attention: own?.id ?? null, layer };
 }
 
-/** @param {Card} place @param {Contributions} found @param {ModelTrace} trace @param {Actions} actions */
-function drawHeads({ place, said }, { terms }, trace, actions) {
-  const heads = strongestHeads(terms, MANY);
+/** @param {Card & {rank: HTMLElement}} card @param {Contributions} found @param {ModelTrace} trace @param {Actions} actions */
+function drawHeads({ place, said, rank }, { terms }, trace, actions) {
+  const heads = strongestHeads(terms, HEADS);
   const values = heads.map(({ value }) => value);
   const rows = heads.map((term) => h("li", null, headRow(term, values, trace, actions)));
   keepingFocus(place, () =>
     replace(place, h("ol", { class: "head-rows", "aria-label": t("logit.heads_label") }, rows)),
   );
   const isOffered = can(trace.model, "ablations") && trace.file === null;
-  keepingFocus(said, () => replace(said, t("logit.heads_said"), isOffered ? [" ", rankButton(actions)] : null));
+  replace(said, t("logit.heads_said"));
+  keepingFocus(rank, () => replace(rank, isOffered ? rankButton(actions) : null));
 }
 
 /** What a head adds is not what the answer loses without it. @param {Actions} actions */

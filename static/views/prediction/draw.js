@@ -14,10 +14,10 @@ const elementsOf = perRoot((root) => {
   /** @template {HTMLElement} E @param {() => E} make */
   const of = (make) => ({ token: make(), layers: make() });
   const tabs = segment(t("next.tabs"), NAMES, "prediction", (name) => t(`next.tab_${name}`));
-  const title = h("h1", null);
+  const title = h("h1", { class: "sr-only" }); // the path names the place
   const aside = of(() => h("span", { class: "dim" }));
   const places = of(() => h("div", null));
-  const bar = h("div", { class: "bar" }, title, Object.values(aside), h("span", { class: "grow" }), tabs.box);
+  const bar = h("div", { class: "bar" }, title, tabs.box, Object.values(aside));
   const reading = h("div", { dataset: { place: "reading" } });
   root.append(bar, ...Object.values(places), reading);
   return { title, aside, tabs, places };

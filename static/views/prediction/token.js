@@ -29,7 +29,6 @@ const elementsOf = perRoot((place) => {
     axis: segment(t("next.axis"), ["linear", "log"], "axis", (name) => t(`next.axis_${name}`)),
     formula: h("div", { class: "formula" }),
     picture: h("div"),
-    said: h("p", { class: "dim said" }),
     body: h("tbody"),
   };
   const head = h(
@@ -40,7 +39,7 @@ const elementsOf = perRoot((place) => {
     parts.axis.box,
   );
   const table = scrolling(t("next.title"), tableOf(parts.body));
-  replace(place, parts.cards, h("section", { class: "act" }, head, parts.formula, parts.picture, parts.said, table));
+  replace(place, parts.cards, h("section", { class: "act" }, head, parts.formula, parts.picture, table));
   return parts;
 });
 
@@ -60,10 +59,10 @@ export function draw({ place, aside }, trace, state, actions) {
       ? (/** @type {number} */ id) => actions.set(taken(trace, state, query, id))
       : null;
   setText(aside, predictionPlace(trace, query));
-  drawCards(parts.cards, trace, { prediction, actual: actual?.token.id ?? null, take }, actions);
+  const said = saidOf(trace, prediction, actual);
+  drawCards(parts.cards, trace, { prediction, actual: actual?.token.id ?? null, take, said }, actions);
   replace(parts.formula, formula(trace.model, query, state.temperature), legend(trace.model));
   drawBarPicture(parts.picture, barsOf(prediction, { actual, take, log: axis === "log", state }));
-  replace(parts.said, saidOf(trace, prediction, actual));
   replace(parts.body, rowsOf(prediction, actual, take));
 }
 

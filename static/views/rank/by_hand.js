@@ -16,7 +16,8 @@ import { attentionOf, stackOf, trainedCausal } from "../../model/description.js"
 import { namesIn } from "../../model/labels.js";
 import { buildFold, segment } from "../../ui/controls.js";
 import { h, keepingFocus, replace, setText, svg, update } from "../../ui/dom.js";
-import { t } from "../../ui/i18n.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { nameNodes } from "../../ui/token_text.js";
 import { headName } from "./effects.js";
 
 /**
@@ -139,7 +140,7 @@ export function drawByHand(parts, trace, state, actions) {
     now.armed = null;
     const causal = trainedCausal(model) && state.causal !== false && stackOf(model, attention).side === side.side;
     if (changesNothing(ids.here, ids.there, { causal, row, theirs: from })) {
-      setText(parts.said, t("hand.same", { token: names.here[row] }));
+      replace(parts.said, phrase("hand.same", { token: h("b", null, nameNodes(names.here[row])) }));
       return parts.again();
     }
     put(row, from);
@@ -183,7 +184,11 @@ function drawBoard({ board, theirs, ours, now, drop, again, trail }, { ids, name
 function tokenOf(of, i, name, { other, on }, click) {
   const dataset = { [of]: String(i), focus: `${of} ${i}` };
   const about = { type: "button", class: `hand-token${other ? " other" : ""}`, "aria-pressed": String(on) };
-  return h("li", null, h("button", { ...about, translate: "no", dataset, on: { click: () => click(i) } }, name));
+  return h(
+    "li",
+    null,
+    h("button", { ...about, translate: "no", dataset, on: { click: () => click(i) } }, nameNodes(name)),
+  );
 }
 
 /** @param {Parts} parts @param {(number|null)[]} joined @param {number[][]} pairs @param {number} n  columns */

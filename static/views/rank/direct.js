@@ -14,7 +14,7 @@ import { attentionName } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { className } from "../../ui/token_text.js";
 import { answerPlace, ffnName, headName, opening } from "./effects.js";
-import { blocksOf, buildBlock, mostAfter, tonesOf } from "./map.js";
+import { blocksOf, buildBlock, layerRows, mostAfter, tonesOf } from "./map.js";
 
 /**
  * @import { Scale } from "../../chart/matrix/scale.js"
@@ -45,8 +45,9 @@ export function buildDirect() {
   const against = segment(t("direct.against"), RANK_AGAINST, "direct-against", (name) => t(`direct.against_${name}`));
   const [said, about] = [h("h2", { dataset: { testid: "direct-said" } }), h("p", { class: "rank-about dim" })];
   const [legend, maps, rest] = [h("p", { class: "rank-legend dim" }), h("div", { class: "rank-maps" }), h("div", null)];
-  const shown = h("div", { class: "rank-columns" }, h("div", null, legend, maps), rest);
-  const element = h("section", null, h("p", { class: "rank-do" }, against.box), said, shown, about);
+  const shown = h("div", { class: "rank-columns" }, maps, rest);
+  const head = h("div", { class: "rank-head" }, said, against.box);
+  const element = h("section", null, head, legend, shown, about);
   return {
     element,
     against,
@@ -68,7 +69,7 @@ export function drawDirect(parts, trace, state, actions) {
   parts.against.show(against, (name) => actions.set(rankState.patch({ against: name })));
   const found = trace.explained.direct;
   const known = Boolean(found?.terms);
-  parts.shown.hidden = parts.about.hidden = !known;
+  parts.shown.hidden = parts.about.hidden = parts.legend.hidden = !known;
   if (found?.refused) return setText(parts.said, errorText(found.refused));
   if (!known) return setText(parts.said, t(found === null ? "rank.pad" : "rank.begins"));
   const all = /** @type {Direct} */ (found);
@@ -252,7 +253,8 @@ function drawTerms(
     title: plainText([t("direct.title"), " · ", block.title.textContent ?? ""]),
     about,
     label: `${block.title.textContent}. ${label}`,
-    rows: { labels: Array.from({ length: shape[0] }, (_, layer) => String(layer)), title: t("rank.layers"), role: "" },
+    bare: true,
+    rows: { ...layerRows(shape[0]), title: t("rank.layers"), role: "" },
     cols: { ...cols, role: "" },
     // What rounds to nothing would hide the few that write the answer.
     cellText: (value, { w }) => (w < ONE || Math.abs(value) < 0.05 ? "" : signed(value, w < 2 * ONE ? 1 : 2)),

@@ -8,6 +8,7 @@ import { segment } from "../../ui/controls.js";
 import { h, keepingFocus, replace, scrolling, setText, signedTrack, tableHead, update } from "../../ui/dom.js";
 import { errorText, number, percent, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { nameNodes } from "../../ui/token_text.js";
 import { queryNames } from "../query_key.js";
 import { headName, measuredAnswer } from "./effects.js";
 
@@ -40,11 +41,11 @@ export function buildKeys() {
   const plot = h("div", { class: "scatter-plot", role: "group", "aria-label": t("rank.scatter") });
   const [down, across] = [h("span", { class: "scatter-y" }), h("span", { class: "scatter-x" })];
   const [body, table] = [h("tbody"), h("table", { class: "token-table" })];
-  const tools = h("p", { class: "rank-do" }, scope.box, axis.box);
+  const tools = h("div", { class: "rank-do" }, scope.box, axis.box, h("span", { class: "grow" }), save);
   const shown = h("div", { class: "rank-columns" }, h("div", null, h("div", { class: "scatter" }, down, plot, across)));
   shown.append(scrolling(t("rank.keys_table"), table));
   const parts = {
-    element: h("section", null, tools, h("div", { class: "rank-head" }, said, save), about, shown),
+    element: h("section", null, tools, said, shown, about),
     read: () => /** @type {Picture|null} */ (null),
     save,
     scope,
@@ -82,7 +83,7 @@ export function drawKeys(parts, measured, trace, state, actions) {
   parts.scope.show(scope, (name) => actions.set(rankState.patch({ scope: name })));
   parts.axis.show(x, (name) => actions.set(rankState.patch({ axis: name })), has);
   const names = namesIn(trace.keys.tokens);
-  const query = h("b", { class: "q mono" }, queryNames(trace)[position(state, trace).query]);
+  const query = h("b", { class: "q mono" }, nameNodes(queryNames(trace)[position(state, trace).query]));
   const where = {
     layer: state.layer,
     query,
@@ -123,7 +124,7 @@ function rankingOf(found, names, start, { trace, state }) {
 /** @param {KeyEffect[]} found @param {string[]} names @param {string} answer @returns {(Node|string)[]} */
 function sentences(found, names, answer) {
   return saidOf(found).flatMap(({ key, of, vars }) => {
-    const named = { key: h("b", { class: "k mono" }, names[of]), answer: h("b", null, answer) };
+    const named = { key: h("b", { class: "k mono" }, nameNodes(names[of])), answer: h("b", null, answer) };
     return [...phrase(key, { ...vars, ...named }), " "];
   });
 }
@@ -175,7 +176,7 @@ function drawScatter({ plot, down, across }, found, { x, names, chosen, choose }
         dataset: { testid: "rank-point", key: one.key, delta: one.delta, focus: `point ${one.key}` },
         on: { click: () => choose(one.key) },
       },
-      named[i] && h("span", { class: `scatter-name ${named[i]}`, "aria-hidden": true }, names[one.key]),
+      named[i] && h("span", { class: `scatter-name at-${named[i]}`, "aria-hidden": true }, nameNodes(names[one.key])),
     ),
   );
   const zero = (/** @type {string} */ name, /** @type {number} */ share) =>
@@ -253,7 +254,7 @@ function drawTable({ table, body }, found, { names, chosen, choose }) {
     const name = h(
       "button",
       { class: "link mono", type: "button", dataset: { focus: `key ${one.key}` } },
-      names[one.key],
+      nameNodes(names[one.key]),
     );
     const row = h(
       "tr",

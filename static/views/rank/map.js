@@ -72,6 +72,12 @@ export function tonesOf(values, cols, heads, { min, max }, most) {
 export const mostAfter = (values, cols, heads) =>
   values.reduce((most, value, i) => (i % cols >= heads && Math.abs(value) > Math.abs(most) ? value : most), 0);
 
+/** The rows of a map: "layer 0", … @param {number} count */
+export const layerRows = (count) => ({
+  labels: Array.from({ length: count }, (_, row) => String(row)),
+  names: Array.from({ length: count }, (_, n) => t("rank.layer_n", { n })),
+});
+
 /** A block with what can be done with its chosen cell. */
 export function buildEffectMap() {
   const block = buildBlock();
@@ -123,8 +129,8 @@ export function drawEffectMap(block, map, of, trace, state, actions) {
     onHatching: map.parts.includes(undefined) ? undefined : { text: t("rank.off_mark"), ink: cssColour("--ink-2") },
     scale,
     rows: {
-      labels: Array.from({ length: shape[0] }, (_, row) => String(row)),
-      names: several ? undefined : Array.from({ length: shape[0] }, (_, n) => t("rank.layer_n", { n })),
+      ...layerRows(shape[0]),
+      ...(several ? { names: undefined } : {}),
       title: t("rank.layers"),
       role: "",
     },

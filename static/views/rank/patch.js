@@ -14,7 +14,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { className } from "../../ui/token_text.js";
 import { buildByHand, drawByHand } from "./by_hand.js";
 import { answerPlace } from "./effects.js";
-import { blocksOf, buildBlock } from "./map.js";
+import { blocksOf, buildBlock, layerRows } from "./map.js";
 import { buildPaths, drawChoice, drawPaths, pathsOf } from "./paths.js";
 
 /**
@@ -52,15 +52,11 @@ export function buildPatch() {
   const stop = h("button", { class: "btn", type: "button", dataset: { testid: "patch-stop" } });
   const [said, about] = [h("h2", { dataset: { testid: "patch-said" } }), h("p", { class: "rank-about dim" })];
   const [legend, maps] = [h("p", { class: "rank-legend dim" }), h("div", { class: "rank-maps" })];
-  const tools = h(
-    "p",
-    { class: "rank-do" },
-    h("label", { class: "patch-label" }, t("patch.source"), input),
-    offers,
-    stop,
-  );
   const [paths, byHand] = [buildPaths(), buildByHand()];
-  const element = h("section", null, tools, paths.element, byHand.element, said, legend, maps, about, paths.shown);
+  const label = h("label", { class: "patch-label", title: t("patch.source") }, t("patch.second"), input);
+  const tools = h("div", { class: "rank-do" }, label, offers, stop, paths.element);
+  const head = h("div", { class: "rank-head" }, said, legend);
+  const element = h("section", null, tools, head, maps, paths.shown, byHand.element, about);
   const blocks = /** @type {Map<string, Block>} */ (new Map());
   return { element, input, offers, stop, paths, byHand, said, about, legend, maps, blocks, stopped: "" };
 }
@@ -285,7 +281,8 @@ function drawMap(block, { id, title, about, logits, moved, values, missing, scal
       numbers: true,
     },
     label: `${title}. ${t("patch.label")}`,
-    rows: { labels: Array.from({ length: n_layer }, (_, layer) => String(layer)), title: t("rank.layers"), role: "" },
+    bare: true,
+    rows: { ...layerRows(n_layer), title: t("rank.layers"), role: "" },
     cols: { labels, title: t("patch.positions"), role: "" },
     cellText: (value, { w }) => movedText(value, w),
     hover: (r, c) => [words(r, c)],

@@ -13,7 +13,7 @@ import { number, signed } from "../../ui/format.js";
 import { attentionName } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { ffnName, headName, opening } from "./effects.js";
-import { blocksOf, buildBlock } from "./map.js";
+import { blocksOf, buildBlock, layerRows } from "./map.js";
 
 /**
  * @import { Picture } from "../../chart/pictures.js"
@@ -54,7 +54,7 @@ export function buildPaths() {
   const shown = h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps));
   const blocks = /** @type {Map<string, Block>} */ (new Map());
   const parts = {
-    element: h("p", { class: "rank-do" }, sees.box, ffns),
+    element: h("div", { class: "rank-do" }, sees.box, ffns),
     ...{ shown, sees, ffns, said, save, list, about, legend, maps, blocks },
     read: () => /** @type {Picture|null} */ (null),
   };
@@ -258,7 +258,8 @@ function drawMap(
     forbidden: missing.includes(1) ? missing : null,
     hatching: t(done ? "paths.no_path" : "rank.unmeasured"),
     label: `${title}. ${t("paths.label", { rows: shape[0], cols: heads.length })}`,
-    rows: { labels: Array.from({ length: shape[0] }, (_, row) => String(row)), title: t("rank.layers"), role: "" },
+    bare: true,
+    rows: { ...layerRows(shape[0]), title: t("rank.layers"), role: "" },
     cols: { labels: ffnOf ? [...heads, t("rank.ffn_column")] : heads, title: t("rank.heads"), role: "" },
     edges: ffnOf ? { col: heads.length } : undefined,
     cellText: (value, { w }) => (w < ONE || Math.abs(value) < LEAST ? "" : number(value, 2)),

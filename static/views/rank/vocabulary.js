@@ -5,7 +5,7 @@ import { position } from "../../model/selection.js";
 import { h, replace, setText, shareCell } from "../../ui/dom.js";
 import { errorText, number, percent, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { namedToken, tokenText } from "../../ui/token_text.js";
+import { namedToken, offeredText } from "../../ui/token_text.js";
 import { inductionIn } from "../heads/labels.js";
 import { headName } from "./effects.js";
 
@@ -26,7 +26,7 @@ export function buildVocabulary() {
   const [said, about] = [h("h2", { dataset: { testid: "vocabulary-said" } }), h("p", { class: "rank-about dim" })];
   const [matches, writes] = [h("section", null), h("section", null)];
   const shown = h("div", { class: "rank-columns" }, matches, writes);
-  return { element: h("section", null, said, about, shown), said, about, matches, writes, shown };
+  return { element: h("section", { class: "vocabulary" }, said, shown, about), said, about, matches, writes, shown };
 }
 
 /** @param {ReturnType<typeof buildVocabulary>} parts @param {ModelTrace} trace @param {State} state */
@@ -78,7 +78,11 @@ function list(root, title, { ids, values, tokens }, name) {
     h(
       "tr",
       { dataset: { testid: `vocabulary-${name}`, id, value: values[i] } },
-      h("th", { scope: "row", title: labelName(tokenLabel(tokens[id])) }, tokenText(tokens[id])),
+      h(
+        "th",
+        { scope: "row", title: labelName(tokenLabel(tokens[id])) },
+        h("span", { class: "tokname" }, offeredText(tokens[id])),
+      ),
       shareCell(Math.abs(values[i]) / most, signed(values[i], 2)),
     ),
   );

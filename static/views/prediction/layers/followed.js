@@ -8,7 +8,7 @@ import { segment } from "../../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, scrolling, update } from "../../../ui/dom.js";
 import { integer, percent } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { namedToken, tokenText } from "../../../ui/token_text.js";
+import { namedToken, offeredText } from "../../../ui/token_text.js";
 import { depthLabels } from "../../parts.js";
 import { predictionState } from "../../view_states.js";
 
@@ -84,7 +84,7 @@ function chip(found, depth, at, id, i, state, actions) {
       dataset: { id, p, focus: `chip-${depth}-${i}` },
       on: { click: () => actions?.set({ answer: id === final ? null : id }) },
     },
-    h("span", { class: "tokname" }, tokenText(found.tokens[id])),
+    h("span", { class: "tokname" }, offeredText(found.tokens[id])),
     h("small", null, percent(p, p < 0.0995 ? 1 : 0)),
   );
 }

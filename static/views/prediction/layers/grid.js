@@ -8,7 +8,7 @@ import { tokenName } from "../../../model/labels.js";
 import { h, newId, perRoot, plainText, replace, update } from "../../../ui/dom.js";
 import { percent } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { tokenText } from "../../../ui/token_text.js";
+import { offeredText } from "../../../ui/token_text.js";
 import { depthLabels, depthWords } from "../../parts.js";
 import { predictionState } from "../../view_states.js";
 
@@ -32,7 +32,7 @@ function gridTable(found, trace) {
     h(
       "th",
       { scope: "col", dataset: { at: i } },
-      h("span", { class: "tokname" }, tokenText(tokens[row])),
+      h("span", { class: "tokname" }, offeredText(tokens[row])),
       h("small", null, row),
     ),
   );
@@ -46,7 +46,7 @@ function gridTable(found, trace) {
     ),
   );
   const goesOn = next.ids.map((id, i) =>
-    h("td", { dataset: { at: i } }, id === null ? "" : tokenText(found.tokens[id])),
+    h("td", { dataset: { at: i } }, id === null ? "" : h("span", { class: "tokname" }, offeredText(found.tokens[id]))),
   );
   return h(
     "table",
@@ -67,7 +67,7 @@ function cellOf({ probability, tokens, final }, depth, at, id) {
   return h(
     "td",
     { class: name, style: { background: rgb(colour), color: inkOn(colour) }, dataset: data },
-    h("span", null, tokenText(tokens[id])),
+    h("span", { class: "tokname" }, offeredText(tokens[id])),
   );
 }
 
