@@ -47,7 +47,7 @@ def open_page_of_units(page: "Page") -> None:
     """The page of units with their numbers is folded until it is wanted."""
     fold = part(page, "page")
     if fold.get_attribute("open") is None:
-        fold.locator("summary").click()
+        fold.locator("> summary").click()
     drawn(page)
 
 
