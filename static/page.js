@@ -114,12 +114,13 @@ export async function refresh(page, state, moves = false) {
   let first = true;
   try {
     const shows = (/** @type {ModelTrace} */ trace, /** @type {Set<string>} */ available, alone = "") => {
-      if (alone === "place" && turns) return false;
-      if (alone)
+      if (alone) {
+        if ((alone === "place" && turns) || !panels.isDue(trace, state, available, true)) return false;
         return together(() => {
           if (alone === "place") controls.draw(trace, state, null); // the row of heads stands over it
-          panels.drawOpened(trace, state, available);
+          panels.draw(trace, state, available, true);
         });
+      }
       const arrived = page.trace !== trace;
       page.trace = trace;
       if (arrived) page.onTrace();

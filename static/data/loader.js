@@ -57,8 +57,7 @@ const pause = (ms = PAUSE_MS) => new Promise((resolve) => setTimeout(resolve, ms
  */
 export function createLoader(traces, { modelNamed, bring, onWait }) {
   let [turn, asked] = [0, ""];
-  let shownKey = ""; // of the last trace that was drawn
-  let shownState = /** @type {State|null} */ (null); // and from where in it
+  let shownState = /** @type {State|null} */ (null); // the last whose trace was drawn
   let shownHead = false; // and whether a head was open
   const later = createLater(traces);
   const isTyped = createTypist();
@@ -67,8 +66,8 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
   /**
    * Load what `needs` names. `onTrace` is called when the overview is here and whenever more is, with the needs that the
    * trace has by then; never for a state that is not the newest any more. `alone`: only for the numbers of another head in the open
-   * view ("picture"), or of a head where none was open ("place"): its picture is painted before everything else is drawn,
-   * unless it returns false.
+   * view, or of the same under another mask ("picture"), or of a head where none was open ("place"): its picture is painted
+   * before everything else is drawn, unless it returns false: it cannot be drawn yet, or not by itself.
    * @param {State} state
    * @param {Set<string>} needs
    * @param {(trace: ModelTrace, available: Set<string>, alone?: ""|"picture"|"place") => void|boolean} onTrace
@@ -96,7 +95,7 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
       const available = new Set(asNeeds("explain", Object.keys(parts.explained ?? {})));
       const shown = createGathering(() => {
         if (thisTurn !== turn) return;
-        [shownKey, shownState, shownHead] = [key, state, needs.has("detail")];
+        [shownState, shownHead] = [state, needs.has("detail")];
         onTrace(modelTrace(parts), available);
       });
       /** @type {Deliver} */
@@ -104,7 +103,7 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
         if (thisTurn !== turn) return;
         Object.assign(parts, fields, { explained: { ...parts.explained, ...fields.explained } });
         for (const one of [need].flat()) available.add(one);
-        const alone = opens && need === "detail" ? opensHead(shownState, state, shownHead) : "";
+        const alone = opens && !opening && available.has("detail") ? drawnFirst(shownState, state, shownHead) : "";
         const first = alone && onTrace(modelTrace(parts), available, alone) !== false;
         if (first) {
           opening = oncePainted(null);
@@ -120,7 +119,7 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
       }
       for (const one of all) if (isHere(one, modelTrace(parts))) available.add(one.need);
       const can = all.filter(({ need }) => modelTrace(parts).lacks(need) === null && !available.has(need));
-      const opens = !atOnce && shownKey === key && can.some(({ kind }) => kind === "detail");
+      const opens = !atOnce && isAlike(shownState, state) && can.some(({ kind }) => kind === "detail");
       /** @type {Promise<null>|null} */
       let opening = null;
       shown.add(opens ? WAIT_MS : 0); // so that cached data is drawn together with the overview
@@ -186,15 +185,19 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
   return { load, cancel, soon, knows };
 }
 
+/** Whether it is the same run, except for its masks. @param {State|null} was @param {State} now */
+const isAlike = (was, now) =>
+  was !== null && keyOf({ ...was, causal: now.causal, padMask: now.padMask }) === keyOf(now);
+
 /**
- * What of a head is drawn before the rest: its picture, or its place too; nothing where something is to be guessed, or more than the head
- * is new. @param {State|null} was @param {State} now @param {boolean} hadHead
+ * What of a head is drawn before the rest: its picture, or its place too; nothing where something is to be guessed, or more is new than the
+ * head or a mask. @param {State|null} was @param {State} now @param {boolean} hadHead
  */
-function opensHead(was, now, hadHead) {
+function drawnFirst(was, now, hadHead) {
   if (was === null || now.quiz || now.lesson !== null) return "";
   if (!hadHead) return "place";
-  const another = was.attention === now.attention && (was.layer !== now.layer || was.head !== now.head);
-  return another && was.view === now.view ? "picture" : "";
+  const isNew = was.layer !== now.layer || was.head !== now.head || keyOf(was) !== keyOf(now);
+  return isNew && was.attention === now.attention && was.view === now.view ? "picture" : "";
 }
 
 /** Draws once what arrives together: all cached data arrives before the browser's next task. @param {() => void} show */

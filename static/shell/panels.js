@@ -63,6 +63,9 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
       : beside;
   }
 
+  /** @param {State} state @param {boolean} [alone]  only the open view */
+  const drawnNow = (state, alone) => shownIn(state).filter(({ panel }) => !alone || panel === opened);
+
   /** Show one station and hide the others. @param {View} view */
   function open(view) {
     if (stationOf(view).parentElement !== opened) opened.append(stationOf(view));
@@ -134,19 +137,14 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
 
     arrange,
 
-    /** Whether `draw` would draw anything now. */
-    isDue: (/** @type {ModelTrace} */ trace, /** @type {State} */ state, /** @type {Set<string>} */ available) =>
-      shownIn(state).some(({ view, root }) => progress(view, root, trace, state, available).due),
+    /** Whether `draw` would draw anything now. @param {ModelTrace} trace @param {State} state @param {Set<string>} available @param {boolean} [alone] */
+    isDue: (trace, state, available, alone) =>
+      drawnNow(state, alone).some(({ view, root }) => progress(view, root, trace, state, available).due),
 
     /** Draws what can be drawn; the other panels keep their last picture and show that they are busy. `available` grows while one
-     * state is being loaded. @param {ModelTrace} trace @param {State} state @param {Set<string>} available */
-    draw(trace, state, available) {
-      for (const one of shownIn(state)) drawOne(one, trace, state, available);
-    },
-
-    /** Draws the open view alone. @param {ModelTrace} trace @param {State} state @param {Set<string>} available */
-    drawOpened(trace, state, available) {
-      if (opens(state)) drawOne(shownIn(state)[0], trace, state, available);
+     * state is being loaded. `alone`: only the open view. @param {ModelTrace} trace @param {State} state @param {Set<string>} available @param {boolean} [alone] */
+    draw(trace, state, available, alone) {
+      for (const one of drawnNow(state, alone)) drawOne(one, trace, state, available);
     },
 
     /** Marks all panels as busy, or as up to date. @param {boolean} busy */

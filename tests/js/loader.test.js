@@ -92,6 +92,21 @@ test("another head's picture is drawn before everything else; while the camera m
   assert.deepEqual(await load({ head: 0, view: "av" }, ["detail"]), ["all detail"], "and another view");
   assert.deepEqual(await load({ head: 1, view: "av", quiz: true }, ["detail"]), ["all detail"], "a quiz covers it");
   assert.deepEqual(await load({ head: 0 }, ["detail"], true), ["all", "all detail"]);
+  assert.deepEqual(await load({ causal: false }, ["detail"]), ["picture detail", "all detail"], "another mask");
+  const interventions = /** @type {any} */ ([{ kind: "ablate", where: { layer: 0, head: 1 }, mode: "zero" }]);
+  assert.deepEqual(await load({ interventions }, ["detail"]), ["all", "all detail"], "another answer comes first");
+});
+
+test("what cannot be drawn yet by itself is tried again when more of it has come", async () => {
+  const { loader } = noting(1);
+  const tries = /** @type {string[]} */ ([]);
+  const draw = (/** @type {any} */ _, /** @type {Set<string>} */ available, alone = "") => {
+    if (alone) tries.push([...available].join(" "));
+    return available.has("heads");
+  };
+  await loader.load(state, new Set(["detail", "heads"]), draw);
+  await loader.load({ ...state, causal: false }, new Set(["detail", "heads"]), draw);
+  assert.deepEqual(tries, ["detail", "detail heads"]);
 });
 
 test("what is known of another head does not wait long for its numbers", async () => {
