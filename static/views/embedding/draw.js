@@ -27,6 +27,9 @@ import swap from "./swap.js";
  *   `line`: the sum of the chosen cell
  */
 
+/** Three matrices with more columns than these need the width of the page. */
+const WIDE = 256;
+
 const NAMES = /** @type {const} */ (["sum", "positions", "swap", "neighbours"]);
 /** @type {Object<string, Tab>} */
 const TABS = { sum, positions, swap, neighbours };
@@ -70,6 +73,7 @@ export function draw(root, trace, state, actions) {
   if (lacks) return;
   const redraw = () => draw(root, trace, state, actions);
   parts.box.classList.toggle("of-sum", name === "sum");
+  parts.box.classList.toggle("wide", trace.model.description.d_model > WIDE);
   parts.places.neighbours.classList.toggle("card-box", near);
   parts.line.hidden = name !== "sum";
   const own = { ...actions, redraw, line: parts.line, stack: shownStack(state, trace.model) };
