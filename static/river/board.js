@@ -42,7 +42,8 @@ import { currentStyle } from "./style.js";
  * @property {(band: Band) => boolean} chooses  whether its tokens have separate answers
  * @property {(band: number, token: number) => string|null} invite  to choose it, in words; null: it is chosen
  * @property {((line: Line) => void)|null} knockOut  knocks out a line, or restores it; null: no line can be knocked out
- * @property {(line: Line) => string|null} hides  what that would do, in words; null: it cannot be
+ * @property {(line: Line) => {hide: string, hideInHead: string, open: string}} offers  what can be done with a line, in words: to hide it, also in the one head that carries most of it, and to open that; "": it cannot be, or is not measured
+ * @property {(line: Line) => void} hideInHead @property {(line: Line) => void} openHeadOf  in that head
  * @property {(band: Band, token: number) => void} knockOutAll  every edge from the chosen token to this one
  * @property {(scene: Scene, head: Head|null) => {head: Head, lines: Line[]|null, words: string}|null} preview  one head's lines, unless they are pooled, and what it does in words
  * @property {(head: Head) => void} openHead  its matrix @property {(head: Head) => void} pressHead  asks for its numbers, before it is opened
@@ -55,7 +56,7 @@ import { currentStyle } from "./style.js";
  * @property {(at: Open, part: "attention"|"ffn") => boolean} isPartOff @property {(head: Head) => void} switchHead  off, or on again
  * @property {(head: Head) => string[]} tellOff  what the answer loses without it
  * @property {(head: Head) => boolean} switchesHead  whether it can be @property {(head: Head) => boolean} isHeadOff
- * @property {(line: Line|null) => void} measure  the effect of knocking it out, unless that is measured already
+ * @property {(line: Line|null, picked?: boolean) => void} measure  the effect of knocking it out, of a chosen one also in its head, unless that is measured already
  * @property {(scene: Scene, place: Place) => string} read  a place in words
  * @typedef {ReturnType<typeof emptyBoard>} Board
  * @typedef {ReturnType<typeof buildBoard>} BoardParts
@@ -73,9 +74,11 @@ export function buildBoard() {
     dataset: { testid: "river" },
   });
   const tipWords = h("span");
-  const hide = h("button", { class: "btn", type: "button", hidden: true, dataset: { testid: "river-hide" } });
+  const act = (/** @type {string} */ testid) =>
+    h("button", { class: "btn", type: "button", hidden: true, dataset: { testid } });
+  const acts = { hide: act("river-hide"), hideInHead: act("river-hide-in-head"), open: act("river-open-head") };
   const attributes = { class: "river-tip", hidden: true, "aria-hidden": "true", dataset: { testid: "river-tip" } };
-  const tip = h("div", attributes, tipWords, hide);
+  const tip = h("div", attributes, tipWords, Object.values(acts));
   // Keys do the same (Shift + Delete): this is for pointers.
   const scissors = h(
     "button",
@@ -99,7 +102,7 @@ export function buildBoard() {
     canvas,
     tip,
     tipWords,
-    hide,
+    acts,
     scissors,
     eye,
     readout,

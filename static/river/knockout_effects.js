@@ -103,6 +103,7 @@ export function createKnockoutMeasuring(onChange) {
   let celling = new AbortController();
   let cellAsked = "";
   let [timer, wish] = [0, 0];
+  let wished = /** @type {Edge[]} */ ([]);
   /** Whether the effect of what decides most is shown. */
   let decides = true;
   /** Measures the newest question that waits. */
@@ -128,6 +129,7 @@ export function createKnockoutMeasuring(onChange) {
         });
       measured.done = true;
       onChange();
+      if (!signal.aborted) wishFor(wished); // what was pointed at meanwhile
       if (!decides) return;
       measured.decided = true;
       const edges = lookOf(measured.effects);
@@ -167,6 +169,20 @@ export function createKnockoutMeasuring(onChange) {
       });
   }
 
+  /**
+   * Also measures edges that are not among the widest, for the newest question and once that is measured. Newer ones replace older ones
+   * that are still waiting.
+   * @param {Edge[]} edges  []: none is needed any more
+   */
+  function wishFor(edges) {
+    clearTimeout(wish);
+    wishing.abort();
+    wishing = new AbortController();
+    wished = edges;
+    const ask = asking(edges, wishing.signal);
+    if (ask) wish = Number(setTimeout(ask, REST));
+  }
+
   return {
     /**
      * What is known about a question; what is missing is measured.
@@ -203,19 +219,7 @@ export function createKnockoutMeasuring(onChange) {
 
     begin: () => begin(),
 
-    /**
-     * Also measures an edge that is not among the widest, for the newest question. A newer edge replaces an older one that is
-     * still waiting.
-     * @param {Edge|null} edge  null: none is needed any more
-     */
-    also(edge) {
-      clearTimeout(wish);
-      wishing.abort();
-      wishing = new AbortController();
-      const { signal } = wishing;
-      const ask = edge && asking([edge], signal);
-      if (ask) wish = Number(setTimeout(ask, REST));
-    },
+    also: wishFor,
 
     /** Also measures the edges of the open cell, which stay wanted. @param {Edge[]} edges */
     cell(edges) {

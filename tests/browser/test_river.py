@@ -280,6 +280,11 @@ def test_a_click_chooses_a_line_and_another_act_hides_it(page: "Page") -> None:
     expect(hide).to_be_hidden()
     page.mouse.click(*point_of(page, LOOK))
     expect(hide).to_have_text("Hide in layer 5")
+    carrier = carrying(page)
+    name = f"head 5·{carrier['head']}"
+    in_head = page.get_by_test_id("river-hide-in-head")
+    expect(in_head).to_have_text(f"Hide in {name} → {brief_percent(carrier['p'])}")
+    expect(page.get_by_test_id("river-open-head")).to_have_text(f"Open {name}")
     page.mouse.move(0, 0)
     expect(tip).to_contain_text("layer 5: red₂ attends to car")  # it stays
     assert "interventions" not in page.url
@@ -301,6 +306,26 @@ def test_a_click_chooses_a_line_and_another_act_hides_it(page: "Page") -> None:
     hide.click()
     expect(page.get_by_test_id("river-says")).to_contain_text("After red₂, the model predicts")
     assert "interventions" not in page.url
+
+
+def carrying(page: "Page") -> dict[str, Any]:
+    """The head of layer 5 without whose edge the answer is least likely, as the server measures it."""
+    heads = [LOOK | {"head": head} for head in range(8)]
+    _, *effects, _ = events(page, {"text": TEXT, "row": 13, "edges": heads})
+    return min(effects, key=lambda one: one["p"])
+
+
+def test_a_line_opens_the_head_that_carries_it_or_is_hidden_there(page: "Page") -> None:
+    show(page)
+    page.mouse.click(*point_of(page, LOOK))  # at once: what is missing is measured when the question is
+    page.get_by_test_id("river-open-head").click()
+    head = carrying(page)["head"]
+    page.wait_for_url(re.compile(rf"layer=5&head={head}&query=13&key=4"))
+    show(page)
+    page.mouse.click(*point_of(page, LOOK))
+    page.get_by_test_id("river-hide-in-head").click()
+    run = wait_for_run(page, "run.interventions?.length === 1")
+    assert run["interventions"] == without([LOOK | {"head": head}])
 
 
 def test_a_line_that_is_not_among_the_widest_is_measured_when_it_is_pointed_at(page: "Page") -> None:

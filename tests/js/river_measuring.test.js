@@ -90,7 +90,7 @@ test("an edge that is not among the widest is measured when it is wished for, on
   const found = await new Promise((resolve) => {
     measuring = createKnockoutMeasuring(() => {
       if (known.effects.has("self 0 2 1")) resolve(known);
-      else if (known.deciding) measuring.also({ ...thin, width: 3 });
+      else if (known.deciding) measuring.also([{ ...thin, width: 3 }]);
     });
     const known = measuring.of(
       { text: "a b" },
@@ -100,9 +100,29 @@ test("an edge that is not among the widest is measured when it is wished for, on
   });
   assert.equal(found.effects.get("self 0 2 1").p, 0.8);
   assert.deepEqual(asked[2].request, { text: "a b", answer: 7, edges: [thin] });
-  measuring.also(thin);
+  measuring.also([thin]);
   await new Promise((resolve) => setTimeout(resolve, 150));
   assert.equal(asked.length, 3, "it is known");
+});
+
+test("an edge that is wished for while the widest are measured is measured after them", async () => {
+  const thin = { attention: "self", layer: 0, query: 2, key: 1 };
+  let came = () => {};
+  const wished = new Promise((resolve) => {
+    came = () => resolve(null);
+  });
+  server((request) => {
+    if (request.edges?.length) came();
+    return measuredBy(request);
+  });
+  const measuring = createKnockoutMeasuring(() => {});
+  measuring.of(
+    { text: "a b" },
+    () => [],
+    () => ({}),
+  );
+  measuring.also([thin]);
+  await wished;
 });
 
 test("what is known is not asked again", async () => {

@@ -4,7 +4,7 @@ import { editing } from "../../model/compare/runs.js";
 import { showsMeans } from "../../model/description.js";
 import { hasHeads, headKey, headsOff, headToggled } from "../../model/edits.js";
 import { isPartOff, partToggled } from "../../model/formula_edits.js";
-import { knockedOut, toggled } from "../../model/interventions.js";
+import { knockedOut, plainEdge, toggled } from "../../model/interventions.js";
 import { nameText } from "../../model/labels.js";
 import { sameValue } from "../../state/view_state.js";
 import { plainText } from "../../ui/dom.js";
@@ -109,6 +109,21 @@ export function hiding(state, { model, attentions }, edges, others = (all) => al
   });
 }
 
+/** The same edge in each head of its layer; []: there are none that can be hidden alone. @param {ModelTrace} trace @param {Edge} line @returns {Edge[]} */
+function inHeads({ attentions }, { attention: id, layer, query, key }) {
+  const attention = attentions.find((one) => one.id === id);
+  const n = attention && hasHeads(attention) && !showsMeans(attention) ? attention.n_head : 0;
+  return Array.from({ length: n }, (_, head) => ({ attention: id, layer, query, key, head }));
+}
+
+/** The head that carries most of a line: without the edge in it, the answer falls most; null: that is not measured. @param {ModelTrace} trace @param {Facts} facts @param {Edge} line */
+function carrierOf(trace, facts, line) {
+  const heads = inHeads(trace, line).map((edge) => ({ edge, p: effectOf(facts, edge)?.p ?? Number.NaN }));
+  if (!heads.length || heads.some(({ p }) => Number.isNaN(p))) return null;
+  const { edge, p } = heads.reduce((most, one) => (one.p < most.p ? one : most));
+  return { ...edge, p, head: Number(edge.head) };
+}
+
 /** @param {() => Now} newest  what the page shows when something is done @param {Facts} facts @param {{measuring: ReturnType<typeof import("../knockout_effects.js").createKnockoutMeasuring>}} page @returns {Actions} */
 export function actionsOf(newest, facts, { measuring }) {
   const { trace, actions } = newest();
@@ -130,11 +145,23 @@ export function actionsOf(newest, facts, { measuring }) {
     chooses: ({ side }) => choosing(trace, side, 0) !== null,
     invite: (band, token) => inviteWords(facts, band, token, trace.model.predicts),
     knockOut: canKnockOut ? (line) => toggle([line]) : null,
-    hides(line) {
-      if (!canKnockOut) return null;
-      if (isKnockedOut(facts, line)) return t("river.restore", { n: 1 });
-      const { river } = facts.rolled[line.to];
-      return t("river.hide_in", { layer: layerTitle(river, line.layer, false) });
+    offers(line) {
+      const [{ river }, head, cut] = [facts.rolled[line.to], carrierOf(trace, facts, line), isKnockedOut(facts, line)];
+      const where = cut ? "" : t("river.hide_in", { layer: layerTitle(river, line.layer, false) });
+      const name = head ? t("card.head", head) : "";
+      return {
+        hide: canKnockOut ? where || t("river.restore", { n: 1 }) : "",
+        hideInHead: canKnockOut && head ? `${t("river.hide_in", { layer: name })} → ${briefPercent(head.p)}` : "",
+        open: name && t("river.open_head", { head: name }),
+      };
+    },
+    hideInHead(line) {
+      const head = carrierOf(trace, facts, line);
+      if (head) toggle([plainEdge(head)]);
+    },
+    openHeadOf(line) {
+      const head = carrierOf(trace, facts, line);
+      if (head) actions.set({ ...openingHead(head), query: head.query, key: head.key });
     },
     knockOutAll: ({ side }, token) =>
       canKnockOut && toggle(edgesTo(facts.before?.[0] ?? facts.rolled[0], facts.row, side, token)),
@@ -178,8 +205,10 @@ export function actionsOf(newest, facts, { measuring }) {
       return patch !== null;
     },
     tell: (what) => ("ratio" in what ? [beadWords(facts, what)] : lineWords(facts, what)),
-    measure: (line) =>
-      canKnockOut && measuring.also(line && !line.many && !line.own && !isKnockedOut(facts, line) ? line : null),
+    measure(line, picked = false) {
+      const asks = canKnockOut && line && !line.many && !line.own && !isKnockedOut(facts, line);
+      if (canKnockOut) measuring.also(asks ? [line, ...(picked ? inHeads(trace, line) : [])] : []);
+    },
     read: (scene, place) => wordsAtPlace(facts, scene, place),
   };
 }

@@ -67,7 +67,7 @@ const NOTHING = { line: null, label: null };
  * @param {{repaint: () => void, choose: (band: number, row: number) => void}} on
  */
 export function listen(parts, board, { repaint, choose }) {
-  const { canvas, hide, scissors, eye, readout } = parts;
+  const { canvas, acts, tip, scissors, eye, readout } = parts;
   const previews = createPreviews(board, parts, repaint);
   listenToGestures(canvas, board);
 
@@ -121,7 +121,7 @@ export function listen(parts, board, { repaint, choose }) {
 
   function leave() {
     Object.assign(board, { hovered: null, bead: null, over: null });
-    board.actions?.measure(board.picked);
+    board.actions?.measure(board.picked, true);
     previews.over(null);
     showTip(parts, board, null);
     repaint();
@@ -132,7 +132,7 @@ export function listen(parts, board, { repaint, choose }) {
     const again = line === board.picked;
     board.pointer = at;
     pick(parts, board, again ? null : line);
-    board.actions?.measure(board.picked);
+    board.actions?.measure(board.picked, true);
     if (again) {
       canvas.focus({ preventScroll: true }); // its button goes
       board.actions?.knockOut?.(line);
@@ -159,8 +159,13 @@ export function listen(parts, board, { repaint, choose }) {
     if (label) choose(label.band, label.row);
     else if (line && !line.many) chooseLine(line, { x: offsetX, y: offsetY });
   });
-  hide.addEventListener("click", () => board.picked && chooseLine(board.picked, board.pointer));
-  hide.addEventListener("keydown", (event) => {
+  acts.hide.addEventListener("click", () => board.picked && chooseLine(board.picked, board.pointer));
+  acts.hideInHead.addEventListener("click", () => {
+    canvas.focus({ preventScroll: true }); // its button goes
+    if (board.picked) board.actions?.hideInHead(board.picked);
+  });
+  acts.open.addEventListener("click", () => board.picked && board.actions?.openHeadOf(board.picked));
+  tip.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     event.preventDefault();
     pick(parts, board, null);
@@ -215,10 +220,15 @@ const LOW = 150;
  * A line, an FFN, or a token and what a click on it shows; while a line is chosen, that line.
  * @param {BoardParts} parts @param {Board} board @param {Line|Bead|string|null} what  or its words
  */
-export function showTip({ tip, tipWords }, { scene, actions, picked, pickedAt, pointer, preview }, what) {
+export function showTip({ tip, tipWords, acts }, { scene, actions, picked, pickedAt, pointer, preview }, what) {
   const shown = picked ?? what;
   const { x, y } = picked ? pickedAt : pointer;
   tip.hidden = shown === null;
+  const offers = picked && actions?.offers(picked);
+  for (const name of /** @type {const} */ (["hide", "hideInHead", "open"])) {
+    acts[name].hidden = !offers?.[name];
+    replaceChanged(acts[name], boxedText(offers?.[name] ?? ""));
+  }
   if (!shown || !actions || !scene) return;
   const words = typeof shown === "string" ? shown : actions.tell(shown).join("\n");
   const line = shown === preview?.words ? lineOver(scene) : null;
@@ -242,13 +252,10 @@ function lineOver({ said, squares }) {
 /** The width of a line of words, at least, and how far the top of a line is above the letters' foot. Pixels. */
 const [READABLE, BASE] = [400, 14];
 
-/** Chooses a line, which stays lit: its words stay, with the button that hides it. @param {BoardParts} parts @param {Board} board @param {Line|null} line */
+/** Chooses a line, which stays lit: its words stay, with the buttons that hide it. @param {BoardParts} parts @param {Board} board @param {Line|null} line */
 export function pick(parts, board, line) {
-  const { tip, hide } = parts;
+  const { tip } = parts;
   Object.assign(board, { picked: line, pickedAt: board.pointer });
-  const words = (line && board.actions?.hides(line)) ?? "";
-  replaceChanged(hide, boxedText(words));
-  hide.hidden = !words;
   tip.classList.toggle("picked", line !== null);
   update(tip, { "aria-hidden": line ? null : "true" });
   showTip(parts, board, null);
