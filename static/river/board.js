@@ -164,6 +164,7 @@ const emptyBoard = () => ({
   pickedAt: { x: 0, y: 0 },
   bead: /** @type {Bead|null} */ (null), // pointed at
   cursor: /** @type {Place|null} */ (null),
+  pointed: /** @type {{band: number, row: number}|null} */ (null), // the row whose label is pointed at
   over: /** @type {Open|Link|null} */ (null), // the name of a layer or a place that is pointed at
   preview: /** @type {ReturnType<Actions["preview"]>} */ (null), // the head that the pointer rests on
   pointer: { x: 0, y: 0 },
@@ -225,6 +226,7 @@ export function createRiverBoard(parts, placed) {
     Object.assign(board, {
       hovered: null,
       bead: null,
+      pointed: null,
       over: null,
       cursor: board.cursor && nearestPlace(board.scene, board.cursor),
     });

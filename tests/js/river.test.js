@@ -11,10 +11,11 @@ import { namesOf, nameText } from "../../static/model/labels.js";
 import { between, stageOf, swollen } from "../../static/river/draw/animation.js";
 import { drawHeads, drawHeadWords } from "../../static/river/draw/heads.js";
 import { drawMoving } from "../../static/river/draw/scene.js";
+import { drawLabels } from "../../static/river/draw/text.js";
 import { layerAt, layersOf, nearestPlace, placeAfterKey, stripAt, widestAt } from "../../static/river/input/places.js";
 import { decidingEdges, edgesTo } from "../../static/river/knockout_effects.js";
 import { foldsOf, labelledRows, rowsOf } from "../../static/river/layout/bands.js";
-import { rowsAbove } from "../../static/river/layout/frame.js";
+import { heightsOf, rowsAbove } from "../../static/river/layout/frame.js";
 import { heightOfOpen, linesOfHead, squareAt, squaresOf } from "../../static/river/layout/heads.js";
 import { riverLayout } from "../../static/river/layout/layout.js";
 import { ghostsOf, lineAt, markChanged, markShown } from "../../static/river/layout/lines.js";
@@ -241,8 +242,7 @@ test("the picture keeps its height while a text is written, and labels thin out"
   for (const n of [18, 30, 50]) assert.ok(Math.abs(of(n).bottom - of(14).bottom) < 1, `${n} tokens`);
   assert.equal(of(18).labelled.size, 18);
   for (const n of [26, 30, 50]) {
-    const { rows, labelled, outer } = of(n);
-    assert.equal(outer.size, 0, "one column of names");
+    const { rows, labelled } = of(n);
     assert.ok(labelled.has(rows[n - 1]), "the chosen one keeps its name");
     const at = [...labelled].map(({ y }) => y).sort((a, b) => a - b);
     assert.ok(at.length > n / 4 && Math.min(...at.slice(1).map((y, i) => y - at[i])) >= 12.99, `${n} tokens: of 12 px`);
@@ -250,21 +250,86 @@ test("the picture keeps its height while a text is written, and labels thin out"
   assert.deepEqual(named(27).slice(0, 12), named(26).slice(0, 12), "they stay where the text goes on");
 });
 
-test("where two columns of names have room, every row keeps its name while rows are near each other", () => {
-  const of = (/** @type {number} */ n) => {
-    const share = Array.from({ length: n * n }, (_, i) => (i % n <= i / n ? 1 / (Math.floor(i / n) + 1) : 0));
-    const frame = { ...FRAME, labels: [80], paired: [true] };
-    return riverLayout(rollout(rivers(alone([share, share], n)), "main", n - 1), n - 1, frame).bands[0];
+/** Each token attends to itself and to those before it alike. @param {number} n @param {number} layers */
+const story = (n, layers = 1) =>
+  alone(
+    Array.from({ length: layers }, () =>
+      Array.from({ length: n * n }, (_, i) => (i % n > i / n ? 0 : 1 / (1 + Math.floor(i / n)))),
+    ),
+    n,
+  );
+
+/** The whole model on a screen, as the page draws it: 6 layers of 8 heads. @param {number} n  tokens @param {[number, number]} window  @param {[number, number]} at  width and top of the picture */
+function whole(n, [, high], [width, top]) {
+  const rolled = rollout(rivers(story(n, 6)), "main", n - 1);
+  const heads = [{ stack: "main", attention: "self", count: 8, ratio: 1, order: () => [...Array(8).keys()] }];
+  const base = { ...FRAME, width, right: 190, labels: [80], heads, fold: high - top };
+  const shared = { high, fold: base.fold, across: width - 190 - 94, type: 1, heads, count: n, alone: false };
+  return riverLayout(rolled, n - 1, { ...base, ...heightsOf(rolled, shared) });
+}
+
+/** @type {{window: [number, number], at: [number, number], usual: number, numbered: number}[]} `usual`: up to so many tokens, heads stand 4 high; `numbered`: each has its number */
+const SCREENS = [
+  { window: [1280, 720], at: [1240, 222], usual: 16, numbered: 22 },
+  { window: [1440, 900], at: [1400, 240], usual: 22, numbered: 26 },
+];
+
+test("as a text grows, the heads leave the rows their height: each has its name in one column", () => {
+  for (const { window, at, usual, numbered } of SCREENS) {
+    for (let n = 14; n <= 26; n++) {
+      const { bands, squares, said, height } = whole(n, window, at);
+      const [{ rows, labelled }] = bands;
+      const which = `${n} tokens at ${window}`;
+      assert.equal(labelled.size, n, which);
+      assert.ok(n <= 16 || rows[0].height >= 12, `${which}: ${rows[0].height}`);
+      assert.equal(squares.length, 48);
+      assert.equal(new Set(squares.map(({ y }) => y)).size, n <= usual ? 4 : 2, which);
+      assert.ok(squares.every(({ width, height }) => width === height && width >= 32));
+      assert.equal(
+        squares.every((one) => one.numbered),
+        n <= numbered,
+        which,
+      );
+      assert.ok(height <= window[1] - at[1], `${which}: on the first screen`);
+      assert.ok(said && said.y > bands[0].bottom && squares.every(({ y, over }) => y - over > said.y));
+      const [first, next] = squares;
+      assert.ok(next.x >= first.x + first.width + 6, "a red tick stands between two");
+    }
+  }
+});
+
+/** What is written of a scene's rows: their names with the size of their letters. @param {ReturnType<typeof riverLayout>} scene @param {{pointed?: number[]}} [of] */
+function namesOn({ bands: [band] }, { pointed = [] } = {}) {
+  const written = /** @type {{text: string, size: number, y: number}[]} */ ([]);
+  const pen = {
+    font: "",
+    measureText: (/** @type {string} */ text) => ({ width: 6 * text.length }),
+    fillText: (/** @type {string} */ text, /** @type {number} */ _x, /** @type {number} */ y) =>
+      written.push({ text, size: Number.parseFloat(pen.font.split(" ")[1]), y }),
   };
-  const { rows: few, labelled: own, outer: none } = of(8);
-  assert.deepEqual([own.size, none.size, few.length], [8, 0, 8], "one column, where rows are far apart");
-  const { rows, labelled, outer } = of(26);
-  assert.equal(labelled.size, 26);
-  assert.ok(rows[0].height < 13 && !outer.has(rows[25]), "the chosen one stands next to its row");
-  for (const column of [[...outer], rows.filter((row) => !outer.has(row))]) {
-    const at = column.map(({ y }) => y);
-    const gaps = at.slice(1).map((y, i) => y - at[i]);
-    assert.ok(Math.min(...gaps) >= 10.4, `${Math.min(...gaps)}: names of 10.5 px`);
+  const names = band.rows.map((_, i) => ({ word: `w${i}`, nth: null }));
+  const style = { type: 1, font: "sans", least: 0, colours: {} };
+  const words = { names, wrote: [], used: null, pointed: pointed.map((row) => band.rows[row]) };
+  drawLabels(/** @type {any} */ (pen), band, words, /** @type {any} */ (style));
+  return written;
+}
+
+test("names have 12 pixels or more; of more rows, as many as do not touch, and always those that are asked for", () => {
+  for (const { window, at } of SCREENS) {
+    for (let n = 17; n <= 26; n++) {
+      const sizes = namesOn(whole(n, window, at)).map(({ size }) => size);
+      assert.ok(sizes.length === n && Math.min(...sizes) >= 12, `${n} tokens at ${window}: ${Math.min(...sizes)}`);
+    }
+    const scene = whole(60, window, at);
+    const some = namesOn(scene);
+    assert.ok(some.length > 15 && some.length < 60 && some.every(({ size }) => size >= 12));
+    const hidden = scene.bands[0].rows.findIndex((row) => !scene.bands[0].labelled.has(row));
+    const more = namesOn(scene, { pointed: [hidden] });
+    assert.ok(more.some(({ text }) => text === `w${hidden}`));
+    for (const names of [some, more]) {
+      const ys = names.map(({ y }) => y).sort((a, b) => a - b);
+      assert.ok(Math.min(...ys.slice(1).map((y, i) => y - ys[i])) >= 12, "none touches another");
+    }
   }
 });
 
@@ -564,7 +629,7 @@ test("of heads too small to read, the three most decisive are drawn, and how man
   );
   assert.equal(more[0].n, 5);
   assert.ok(squares[0].width >= 56);
-  const named = squaresOf({ ...AREA, width: 78 }, { ...HEADS, count: 12, bars: true, number: 37, line: 14 }).squares;
+  const named = squaresOf({ ...AREA, width: 78 }, { ...HEADS, count: 12, bars: true, number: 37 }).squares;
   assert.ok(
     named.every(({ width, numbered, over }) => numbered && over === 14 && width >= 56),
     "their numbers stand over them and cost no width",
@@ -615,17 +680,16 @@ test("below the heads of an open layer, as many keys are named as the screen has
   assert.deepEqual([named[0], named.at(-1)], [1, 5]);
 });
 
-test("heads of two stacks are flatter where all would be too narrow", () => {
-  const low = { ...AREA, height: 200 };
-  const [flat] = squaresOf(low, { ...HEADS, ratio: 1.2, flat: true }).squares;
-  const [narrow] = squaresOf(low, { ...HEADS, ratio: 1.2 }).squares;
-  assert.ok(flat.width >= 56 && narrow.width < 56);
-  assert.ok(flat.height / flat.width >= 0.6 * 1.2 - 0.05);
-  const slim = { ...AREA, width: 117 }; // two columns of squares that no flattening makes wider
-  const [square] = squaresOf({ ...slim, height: 320 }, { ...HEADS, ratio: 1, flat: true }).squares;
-  assert.equal(square.height, square.width);
-  const [high] = squaresOf({ ...AREA, height: 400 }, { ...HEADS, ratio: 1.2, flat: true }).squares;
-  assert.equal(high.height, Math.floor(high.width * 1.2), "as they are, if they fit");
+test("squares that have no room beside their numbers stand under them, above their bars", () => {
+  const looks = { ...HEADS, ratio: 1.2, bars: true, number: 23 };
+  const { squares, more } = squaresOf({ x: 0, y: 100, width: 125, height: 120 }, looks);
+  assert.deepEqual([squares.length, more], [8, []]);
+  assert.equal(new Set(squares.map(({ y }) => y)).size, 2);
+  for (const { x, y, width, height, over, numbered, caption } of squares) {
+    assert.ok(width >= 25 && Math.abs(height / width - 1.2) < 0.05, "as high as they are");
+    assert.ok(numbered && over === 12 && caption === 5 && y - over >= 100 && y + height + caption <= 220);
+    assert.ok(squareAt(squares, x + 1, y - 10) && squareAt(squares, x + 1, y + height + 4), "all of it opens it");
+  }
 });
 
 test("heads take what the first screen leaves; where that is too little, what they want", () => {
@@ -791,9 +855,6 @@ test("the bars of a short sentence begin below the name of their place", () => {
 
 test("above a sheet the whole model stays: every row, the best guesses and the answers", () => {
   const places = { embedding: 60, prediction: 60 };
-  /** Each token attends to itself and to those before it alike. @param {number} n */
-  const story = (n) =>
-    alone([Array.from({ length: n * n }, (_, i) => (i % n > i / n ? 0 : 1 / (1 + Math.floor(i / n))))], n);
   for (const [height, answers] of [
     [190, 4],
     [304, 6],
@@ -812,8 +873,8 @@ test("above a sheet the whole model stays: every row, the best guesses and the a
     assert.ok(riverLayout(rollout(rivers(...PAIR), "decoder", 1), 1, pair).height <= height, "a translation, too");
   }
   const laptop = { ...FRAME, labels: [60], places, answers: 4, ...rowsAbove(214, 1, { type: 1, answers: 4 }) }; // 1280 × 720
-  const [{ rows, labelled, outer }] = riverLayout(rollout(rivers(story(14)), "main", 13), 13, laptop).bands;
-  assert.deepEqual([labelled.size, outer.size], [14, 0], "every name of a short text, in one column");
+  const [{ rows, labelled }] = riverLayout(rollout(rivers(story(14)), "main", 13), 13, laptop).bands;
+  assert.equal(labelled.size, 14, "every name of a short text");
   assert.ok(rows[0].height >= 11, `${rows[0].height}: of 11 px`);
 });
 
@@ -893,7 +954,7 @@ test("the word beside the numbers of the heads begins within the picture", () =>
     y: 9,
   }));
   const bands = [{ stack: "encoder", columns: [{ x0: 79, x1: 150 }] }];
-  const style = { type: 1, font: "", least: 0, colours: {}, headWords: "heads" };
+  const style = { type: 1, font: "", least: 0, colours: {}, headWords: () => "heads" };
   for (const x0 of [79, 120]) {
     written.length = 0;
     bands[0].columns[0].x0 = x0;

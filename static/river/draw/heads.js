@@ -2,7 +2,7 @@
 
 import { headTable, paintHead } from "../../chart/matrix/sheet.js";
 import { LABEL_GAP } from "../layout/bands.js";
-import { bottomOf } from "../layout/heads.js";
+import { BAR_BELOW, bottomOf } from "../layout/heads.js";
 import { textSize } from "../style.js";
 import { fillName, write } from "./text.js";
 
@@ -63,8 +63,8 @@ export function drawHeads(pen, { squares, more, bands }, style) {
     pen.lineWidth = on ? 2.5 : 1;
     pen.strokeRect(x - 0.5, y - 0.5, width + 1, height + 1);
     drawEffect(pen, square, style);
-    if (square.caption) drawCaption(pen, square, style);
-    else if (square.numbered) drawNumber(pen, square, style);
+    if (square.numbered) drawNumber(pen, square, style);
+    else if (square.caption > BAR_BELOW) drawCaption(pen, square, style);
   }
   write(pen, style, { size: 12, colour: colours.dim, align: "center" });
   for (const { x, y, n } of more) pen.fillText(`+${n}`, x, y);
@@ -72,7 +72,7 @@ export function drawHeads(pen, { squares, more, bands }, style) {
 
 /** Between the squares of two layers. @param {Pen} pen @param {Band[]} bands @param {Square[]} squares @param {string} colour */
 function drawDividers(pen, bands, squares, colour) {
-  const beside = squares.filter(({ side }) => side);
+  const beside = squares.filter(({ caption }) => caption <= BAR_BELOW);
   if (!beside.length || bands.length > 1) return; // of two stacks, names stand between them
   const [top, bottom] = [Math.min(...beside.map(({ y }) => y)), Math.max(...beside.map(bottomOf))];
   pen.fillStyle = colour;
@@ -136,18 +136,19 @@ export function drawHeadWords(pen, scene, style) {
     const band = bands.find((one) => (alone ? one === bands[bands.length - 1] : one.stack === stack));
     const x = /** @type {Band} */ (band).columns[0].x0 - LABEL_GAP;
     const left = alone || stack !== bands[0].stack ? 0 : Math.max(0, ...bands.slice(1).map(endOf)); // another stack's heads
-    const taken = own[0].numbered || own[0].caption || scene.more.length ? 0 : drawRowNumbers(pen, own, x, style);
-    wrapped(pen, style.headWords, Math.min(x - taken - left - 4, 110)).forEach((line, i) => {
+    const taken =
+      own[0].numbered || own[0].caption > BAR_BELOW || scene.more.length ? 0 : drawRowNumbers(pen, own, x, style);
+    wrapped(pen, style.headWords(own[0].attention), Math.min(x - taken - left - 4, 110)).forEach((line, i) => {
       const end = Math.max(x - taken, pen.measureText(line).width + 1); // a long word is nearer to the number, not cut by the edge
       pen.fillText(line, end, top + (11 + i * 17) * style.type);
     });
   }
   if (!said) return;
   write(pen, style, { size: 13, colour: style.colours.dim });
-  const [longest, ...shorter] = style.headsSaid;
-  const fits = [longest, ...shorter].find((text) => pen.measureText(text).width <= said.width);
-  const text = bands.length > 1 ? longest : (fits ?? shorter.at(-1) ?? longest); // above the squares there is one line
-  wrapped(pen, text, said.width).forEach((line, i) => pen.fillText(line, said.x, said.y + i * 17 * style.type));
+  const most = bands.length > 1 ? 2 : 1; // above the squares there is one line
+  const texts = style.headsSaid.map((text) => wrapped(pen, text, said.width));
+  const lines = texts.find(({ length }) => length <= most) ?? texts[texts.length - 1];
+  lines.forEach((line, i) => pen.fillText(line, said.x, said.y + i * 17 * style.type));
 }
 
 /** Where the last layer of a stack ends. @param {Band} band */

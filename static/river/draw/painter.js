@@ -71,7 +71,7 @@ export function createPainter(canvas) {
   const pictures = createPictures();
   const still = createStill();
   /** @param {Board} board @param {number} dpr @returns {PictureStyle|null} */
-  const styleOf = ({ shown, scene, hovered, picked, bead, cursor, over, preview, time, bars }, dpr) => {
+  const styleOf = ({ shown, scene, hovered, picked, bead, cursor, pointed, over, preview, time, bars }, dpr) => {
     if (!shown) return null;
     const style = currentStyle(canvas);
     const { facts, trace } = shown;
@@ -80,7 +80,7 @@ export function createPainter(canvas) {
     const measured = (facts.measured?.effects.size ?? 0) > 0;
     return {
       ...style,
-      ...headStyle(shown, preview),
+      ...headStyle(shown, preview, scene?.squares ?? []),
       mostOf: (square, n) => captionOf(shown, scene, square, n),
       place: shown.place,
       names: facts.names,
@@ -90,6 +90,7 @@ export function createPainter(canvas) {
       picked,
       bead: stage || scene?.isStrip ? null : bead,
       cursor,
+      pointed,
       over,
       wrote: wroteOf(facts),
       writtenLabels: writtenLabels(facts),
@@ -118,7 +119,7 @@ export function createPainter(canvas) {
     /** The same with another pen, without what only pointing at it shows. @param {Board} board @param {any} pen */
     draw(board, pen) {
       const style = styleOf(
-        { ...board, time: 1, hovered: null, picked: null, bead: null, cursor: null, over: null },
+        { ...board, time: 1, hovered: null, picked: null, bead: null, cursor: null, pointed: null, over: null },
         2,
       );
       if (style && board.scene) drawScene(pen, board.scene, { ...style, path: () => pen.path() });
@@ -140,8 +141,8 @@ function sized(canvas, scene, dpr) {
 /** Whether squares show what has changed, as the lines do. @param {Pick<Shown, "facts"|"trace">} shown */
 const showsChange = ({ facts, trace }) => facts.was !== null && trace.pictureBefore !== null;
 
-/** @param {Shown} shown @param {Board["preview"]} preview */
-function headStyle({ facts, trace }, preview) {
+/** @param {Shown} shown @param {Board["preview"]} preview @param {Square[]} squares */
+function headStyle({ facts, trace }, preview, squares) {
   const [{ river }] = facts.rolled;
   /** @param {string} id */
   const isOfAnswer = (id) => trace.attentions.find((one) => one.id === id)?.stack === river.stack;
@@ -168,8 +169,8 @@ function headStyle({ facts, trace }, preview) {
       const bars = hasBars(trace) ? t("river.head_bars_short") : "";
       return t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool }) + bars;
     },
-    headWords: headWordsOf(trace),
-    headsSaid: headLegendOf(trace, showsChange({ facts, trace })),
+    headWords: (/** @type {string} */ attention) => headWordsOf(trace, attention),
+    headsSaid: headLegendOf(trace, facts, squares, showsChange({ facts, trace })),
   };
 }
 

@@ -230,7 +230,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {(square: Square) => {row: number, of: number}|null} rowOf  the row of a head that is the chosen token's
  * @property {(square: Square, n: number) => {key: string, share: string}[]} mostOf  what its row attends to most, and its weight: n keys
  * @property {(attention: string) => boolean} isOfAnswer  of the answering stack
- * @property {(of: Open) => string} headsTitle @property {string} headWords  what a square is
+ * @property {(of: Open) => string} headsTitle @property {(attention: string) => string} headWords  what its squares are
  * @property {(square: Square) => {delta: number, share: number}|null} effectOf  what the answer loses without it; null: not measured
  * @property {(stack: string, layer: number) => string} headsOff  which heads of a layer are off, in words; "": none
  * @property {(square: Square) => boolean} isOff  whether it is switched off @property {(link: Link) => boolean} isPartOff  the same of what it names
@@ -241,7 +241,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {Stage|null} stage  of Watch; null: all is as it is
  * @property {() => Path2D} [path]  of another pen than a canvas's
  * @property {Line|null} hovered @property {Line|null} picked @property {Bead|null} bead
- * @property {{band: number, row: number, layer: number}|null} cursor  of the keyboard
+ * @property {{band: number, row: number, layer: number}|null} cursor  of the keyboard @property {{band: number, row: number}|null} pointed  the row whose label is under the pointer
  * @property {Open|Link|null} over  the name of a layer or of a place that is pointed at
  */
 
@@ -260,8 +260,18 @@ export function drawStill(pen, scene, style) {
   scene.bands.forEach((band, i) => {
     const names = (!i && !band.wrote && style.writtenLabels) || style.names[i];
     const used = style.source?.stack === i ? style.source.key : null;
-    drawLabels(pen, band, { names, wrote: i ? [] : style.wrote, used }, style);
+    drawLabels(pen, band, { names, wrote: i ? [] : style.wrote, used, pointed: pointedIn(band, i, style) }, style);
   });
+}
+
+/** The rows whose names are asked for: by the pointer, the keyboard, or a line. @param {Band} band @param {number} i @param {PictureStyle} style */
+function pointedIn({ rows, index }, i, { pointed, cursor, hovered, picked }) {
+  const places = [pointed, cursor].flatMap((one) => (one?.band === i ? [rows[one.row]] : []));
+  const ends = [hovered, picked].flatMap((line) => [
+    ...(line?.from === i ? [rows[index[line.key]]] : []),
+    ...(line?.to === i ? [rows[index[line.query]]] : []),
+  ]);
+  return [...places, ...ends];
 }
 
 /** @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */

@@ -1,8 +1,8 @@
 /** Text on the canvas: the labels of rows, the answer with its bars, the logit lens. */
 
-import { capOf, cutToWidth, nameText } from "../../model/labels.js";
+import { capOf, cutToWidth } from "../../model/labels.js";
 import { shownPhoto } from "../../ui/patch_picture.js";
-import { LABEL_GAP } from "../layout/bands.js";
+import { LABEL_GAP, rowsApart } from "../layout/bands.js";
 import { LABEL_SIZE, textSize } from "../style.js";
 import { WROTE } from "../words/names.js";
 
@@ -163,8 +163,8 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
 
 // The labels of rows: tokens, and what they wrote.
 
-/** The smallest label that can be read; one where only some rows have theirs. */
-const [LEAST, THINNED] = [11, 12];
+/** The smallest label that can be read; one where rows have the height for it, and where only some have theirs. */
+const [LEAST, USUAL] = [11, 12];
 
 /** How much of its row's height a label is: neighbours have air between them. */
 const OF_ROW = 0.8;
@@ -172,32 +172,28 @@ const OF_ROW = 0.8;
 /** On a projector the number of a token is as large as the token: it stands lower. */
 const NTH_BELOW = 7;
 
-/** @param {Pen} pen @param {Band} band @param {{names: Name[], wrote: string[], used: number|null}} words  `used`: the token that is named as a key @param {PictureStyle} style */
-export function drawLabels(pen, band, { names, wrote, used }, style) {
-  const { rows, labelled, outer, wrote: aside, columns, chosen } = band;
+/** @param {Pen} pen @param {Band} band @param {{names: Name[], wrote: string[], used: number|null, pointed: Row[]}} words  `used`: the token that is named as a key; `pointed`: rows that have their names in any case @param {PictureStyle} style */
+export function drawLabels(pen, band, { names, wrote, used, pointed }, style) {
+  const { rows, wrote: aside, columns, chosen } = band;
+  const labelled = rowsApart([...pointed, ...band.labelled], band.apart);
   const edge = columns[0].x0 - LABEL_GAP;
   const thinned = labelled.size < rows.length;
-  const columned = outer.size ? twoColumns(pen, band, names, style) : null;
-  for (const row of rows) {
-    if (!labelled.has(row)) continue;
-    const right = columned && outer.has(row) ? columned.right : edge;
+  for (const row of labelled) {
     const y = row.y + 5 * style.type;
     if (row.to - row.from > 1) {
       write(pen, style, { size: 13, colour: style.colours.dim, align: "right" });
-      pen.fillText(fittingText(pen, style.folded(row.to - row.from), right - 2), right, y);
+      pen.fillText(fittingText(pen, style.folded(row.to - row.from), edge - 2), edge, y);
       continue;
     }
     const on = row.from === chosen;
     const chosenHere = on && !aside ? style.colours.q : null; // else the word that it wrote is the chosen one
     const marked = chosenHere ?? (row.from === used ? style.colours.bar : null);
     const high = row.height / style.type;
-    const least = thinned ? THINNED : high < LEAST ? high - 0.5 : LEAST; // neighbours do not touch
-    const alone = Math.max(least, Math.min(LABEL_SIZE, high * OF_ROW));
-    const size = columned && !on ? columned.size : alone;
-    if (columned && outer.has(row)) drawLeader(pen, row, [right + 3, edge + 4], style);
-    drawName(pen, names[row.from], { right: right - aside, y, size }, marked, style);
+    const least = thinned ? USUAL : high < LEAST ? high - 0.5 : Math.min(USUAL, Math.floor(high)); // neighbours do not touch
+    const size = Math.max(least, Math.min(LABEL_SIZE, high * OF_ROW));
+    drawName(pen, names[row.from], { right: edge - aside, y, size }, marked, style);
     if (aside)
-      drawWrote(pen, wrote[row.from], { x: right - aside, y, size: Math.min(13, size), width: aside }, on, style);
+      drawWrote(pen, wrote[row.from], { x: edge - aside, y, size: Math.min(13, size), width: aside }, on, style);
   }
 }
 
@@ -208,38 +204,6 @@ function drawWrote(pen, word, { x, y, size, width }, on, style) {
   const arrow = pen.measureText(WROTE).width;
   write(pen, style, { size, colour: on ? style.colours.q : style.colours.dim, bold: on });
   fillName(pen, word, { x: x + arrow, y, size: textSize(style, size), room: width - arrow });
-}
-
-/** The least and the largest label in two columns, on a phone and of all layers, and the space between them. */
-const [IN_COLUMNS, IN_COLUMNS_OF_STACK, BETWEEN_COLUMNS] = [[9, 11], [10.5, 12], 8];
-
-/** The size of labels in two columns, and where those in the outer one end. @param {Pen} pen @param {Band} band @param {Name[]} names @param {PictureStyle} style */
-function twoColumns(pen, { rows, labelled, outer, columns, chosen }, names, style) {
-  const pitch = Math.min(...rows.map(({ height }) => height));
-  const alone = columns.filter(({ x0, x1 }) => x1 > x0).length === 1;
-  const [least, most] = alone ? IN_COLUMNS : IN_COLUMNS_OF_STACK;
-  const edge = columns[0].x0 - LABEL_GAP;
-  // Where all layers are drawn, the chosen row is as high as its river: no other name is beside its own.
-  const within = [...labelled].filter((row) => !outer.has(row) && (alone || row.from !== chosen));
-  /** @param {Row[]} own @param {number} size */
-  const widest = (own, size) => {
-    const widths = own.map(({ from }) => {
-      const bold = from === chosen;
-      write(pen, style, { size: bold ? LABEL_SIZE : size, colour: style.colours.ink, bold });
-      return pen.measureText(nameText(names[from])).width;
-    });
-    return Math.max(0, ...widths);
-  };
-  const fits = (/** @type {number} */ size) =>
-    alone || widest(within, size) + BETWEEN_COLUMNS + widest([...outer], size) <= edge;
-  const size = Math.max(least, Math.min(fits(most) ? most : most - 1, Math.floor((1.7 * pitch) / style.type)));
-  return { size, right: edge - Math.min(widest(within, size) + BETWEEN_COLUMNS, (edge + BETWEEN_COLUMNS) / 2) };
-}
-
-/** From a label in the outer column to its row, between two others. @param {Pen} pen @param {Row} row @param {[number, number]} x @param {PictureStyle} style */
-function drawLeader(pen, { y }, [from, to], { colours }) {
-  pen.fillStyle = colours.line;
-  pen.fillRect(from, Math.round(y), to - from, 1);
 }
 
 /** A token, numbered if it occurs several times; red if it is the chosen one. @param {Pen} pen @param {Name} name @param {{right: number, y: number, size: number}} at @param {string|null} marked  its colour, if it has one @param {PictureStyle} style */

@@ -16,7 +16,7 @@ import { choosing, effectOf, isKnockedOut } from "../facts.js";
 import { edgesTo } from "../knockout_effects.js";
 import { previewOf } from "../layout/heads.js";
 import { openingHead, openingLayer, openLayer } from "../view_state.js";
-import { answerName, endsOf, ffnRatio, layerTitle, rowName } from "../words/names.js";
+import { answerName, endsOf, ffnRatio, layerTitle, lossOf, rowName } from "../words/names.js";
 import { previewWords } from "../words/sentence.js";
 import { layerAt, widestAt } from "./places.js";
 
@@ -61,13 +61,9 @@ function effectWords(facts, line) {
 }
 
 /** What the answer loses without a head, if it was measured. @param {ModelTrace} trace @param {Facts} facts @param {Head} head @returns {string[]} */
-function headEffect({ ablations }, { answers, fall }, head) {
-  const effect = ablations?.found.find((one) => one.kind === "head" && headKey(one) === headKey(head));
-  const start = ablations?.start;
-  const answer = [...answers, ...(fall ? [fall.answer] : [])].find(({ id }) => id === start?.answer);
-  if (!effect || !start || !answer) return [];
-  const [before, after] = [start.p, effect.p].map(briefPercent);
-  return [t("river.head_off", { answer: answerName(answer), before, after })];
+function lossWords(trace, facts, head) {
+  const loss = lossOf(trace, facts, head);
+  return loss ? [t("river.head_off", loss)] : [];
 }
 
 /** An FFN in words. @param {Facts} facts @param {Bead} bead */
@@ -169,7 +165,7 @@ export function actionsOf(newest, facts, { measuring }) {
       const { trace } = newest();
       const shown = head && previewOf(trace, facts, scene, head);
       if (shown)
-        return { ...shown, words: [plainText(previewWords(shown)), ...headEffect(trace, facts, head)].join("\n") };
+        return { ...shown, words: [plainText(previewWords(shown)), ...lossWords(trace, facts, head)].join("\n") };
       const words = head && trace.pool > 1 && t("river.head_pooled", { ...head, n: trace.pool });
       return words ? { head, lines: null, words } : null;
     },
@@ -180,7 +176,7 @@ export function actionsOf(newest, facts, { measuring }) {
             actions.set(
               editing(actions.get(), trace.model, (now) => partToggled(now, partIn(now, at, part), attentions)),
             ),
-    tellOff: (head) => headEffect(trace, facts, head),
+    tellOff: (head) => lossWords(trace, facts, head),
     switchesHead: ({ attention: id }) => {
       const attention = attentions.find((one) => one.id === id);
       const edits = !facts.isSaved && actions.get().lesson === null;

@@ -91,9 +91,10 @@ export function listen(parts, board, { repaint, choose }) {
     );
     showScissors(scissors, board, label);
     showEye(eye, board, linkAt(board.scene, offsetX, offsetY) ?? square);
-    if (line === board.hovered && bead === board.bead && sameValue(over, board.over)) return;
+    const same = line === board.hovered && bead === board.bead;
+    if (same && sameValue([over, label], [board.over, board.pointed])) return;
     if (line !== board.hovered) board.actions.measure(line);
-    Object.assign(board, { hovered: line, bead, over });
+    Object.assign(board, { hovered: line, bead, pointed: label, over });
     repaint();
   }
 
@@ -120,7 +121,7 @@ export function listen(parts, board, { repaint, choose }) {
   }
 
   function leave() {
-    Object.assign(board, { hovered: null, bead: null, over: null });
+    Object.assign(board, { hovered: null, bead: null, pointed: null, over: null });
     board.actions?.measure(board.picked, true);
     previews.over(null);
     showTip(parts, board, null);

@@ -39,6 +39,10 @@ export function foldsOf(peaks, chosen, unfolded = []) {
   return folds;
 }
 
+/** How many rows a picture has. @param {Rollout[]} rolled @param {number} row @param {number[][]} [unfolded] */
+export const rowCount = (rolled, row, unfolded) =>
+  rolled.flatMap((one, i) => foldsOf(peaksOf(one), i === 0 ? row : null, unfolded?.[i])).length;
+
 /**
  * Rows of equal height from `top` on; the chosen one as much higher as its river is thick.
  * @param {Fold[]} folds @param {{top: number, pitch: number, chosen: number|null, thick: number}} size
@@ -74,33 +78,18 @@ export function labelledRows(rows, peaks, chosen, apart, pitch = rows[0]?.height
     if (peak >= MUCH) return 1 + peak;
     return rows.length > ALL_ROWS ? peak : Number(rows.indexOf(row) % every === 0);
   };
-  /** @type {Row[]} */
-  const kept = [];
-  for (const row of [...rows].sort((a, b) => counts(b) - counts(a))) {
-    if (kept.every(({ y }) => Math.abs(y - row.y) >= apart)) kept.push(row);
-  }
-  return new Set(kept);
+  return rowsApart(
+    [...rows].sort((a, b) => counts(b) - counts(a)),
+    apart,
+  );
 }
 
-/** Labels in two columns are at least this far apart in each; of a stack with all its layers, beside which they have the size of other labels. */
-const [IN_COLUMN, IN_COLUMN_OF_STACK] = [9.6, 10.4];
-
-/** All layers have their names in one column from this pitch on. */
-const ONE_COLUMN = 13;
-
-/**
- * Where rows are too near for one column of labels: every second one has its label one column further left. The chosen one stays
- * next to its row.
- * @param {Row[]} rows @param {number[]} peaks @param {number|null} chosen @param {{pitch: number, apart: number}} of
- * @returns {{labelled: Set<Row>, outer: Set<Row>}}
- */
-function inTwoColumns(rows, peaks, chosen, { pitch, apart }) {
-  /** @param {Row[]} own */
-  const named = (own) => labelledRows(own, peaks, chosen, apart, 2 * pitch);
-  const aside = rows.filter((row, i) => i % 2 === 1 && row.from !== chosen);
-  const outer = named(aside);
-  const inner = named(rows.filter((row) => !aside.includes(row)));
-  return { labelled: new Set([...inner, ...outer]), outer };
+/** Those of some rows whose names do not touch one of an earlier row. @param {Iterable<Row>} rows @param {number} apart  between two names @returns {Set<Row>} */
+export function rowsApart(rows, apart) {
+  /** @type {Row[]} */
+  const kept = [];
+  for (const row of rows) if (kept.every(({ y }) => Math.abs(y - row.y) >= apart)) kept.push(row);
+  return new Set(kept);
 }
 
 /** The distance from one row to the next: the least, one that leaves space for a label, and the largest. */
@@ -151,7 +140,6 @@ export function bandsOf(rolled, row, frame, above) {
     mostPitch,
     large = false,
     waits = false,
-    paired = [],
     start = false,
     labelPitch = (strip ? LABEL_PITCH : rolled.length > 1 ? PITCH_OF_TWO : OWN_PITCH) * type,
   } = frame;
@@ -186,29 +174,16 @@ export function bandsOf(rolled, row, frame, above) {
     const chosen = i === 0 ? row : null;
     const rows = rowsOf(folds[i], { top, pitch: away ? 0 : pitch, chosen, thick: away ? 0 : fat });
     const last = rows[rows.length - 1];
-    const columned =
-      only === null &&
-      !wrote &&
-      rolled.length === 1 &&
-      paired[i] &&
-      count <= ALL_LABELS &&
-      2 * pitch >= IN_COLUMN_OF_STACK * type;
-    const fits = pitch + 0.01 >= (columned ? ONE_COLUMN * type : labelPitch);
-    const thinned = (count > ALL_LABELS ? LABELLED_PITCH : only ? 0 : THINNED_PITCH) * type;
-    const apart = fits ? pitch - 0.01 : Math.max(labelPitch, thinned);
-    // Where both columns have no room, the rows that matter keep one.
-    const two = !fits && !strip && !folded && !away && peaks[i].length <= ALL_ROWS && (only !== null || columned);
-    const one = () =>
-      strip || folded
-        ? rowsNamed(rows, namedIn(frame, side, chosen), labelPitch)
-        : labelledRows(away ? [] : rows, peaks[i], chosen, apart);
-    const { labelled, outer = new Set() } =
-      two && !(i === 0 && wrote)
-        ? inTwoColumns(rows, peaks[i], chosen, { pitch, apart: (only ? IN_COLUMN : IN_COLUMN_OF_STACK) * type })
-        : { labelled: one() };
+    const fits = pitch + 0.01 >= labelPitch;
+    const thinned = (count > ALL_LABELS ? LABELLED_PITCH : THINNED_PITCH) * type;
+    const few = strip > 0 || folded; // of which some rows have a name
+    const apart = few ? labelPitch : fits ? pitch - 0.01 : Math.max(labelPitch, thinned);
+    const labelled = few
+      ? rowsNamed(rows, namedIn(frame, side, chosen), apart)
+      : labelledRows(away ? [] : rows, peaks[i], chosen, apart);
     const bottom = last.y + last.height / 2;
     const at = { top, bottom, titles };
-    const band = { stack, side, rows, index: rowIndex(folds[i]), labelled, outer, chosen, columns: columns[i], ...at };
+    const band = { stack, side, rows, index: rowIndex(folds[i]), labelled, apart, chosen, columns: columns[i], ...at };
     top = bottom + (away ? 0 : between);
     return { ...band, wrote: i ? 0 : wrote, end: width - right };
   };
@@ -224,8 +199,10 @@ function namedIn({ chosen: edge }, side, chosen) {
 
 /** The rows of these tokens, the first one's first; not one whose label would be over another's. @param {Row[]} rows @param {number[]} tokens @param {number} apart */
 function rowsNamed(rows, tokens, apart) {
-  const named = tokens.flatMap((token) => rows.filter(({ from, to }) => from <= token && token < to));
-  return new Set(named.filter((row, i) => named.slice(0, i).every(({ y }) => Math.abs(y - row.y) >= apart)));
+  return rowsApart(
+    tokens.flatMap((token) => rows.filter(({ from, to }) => from <= token && token < to)),
+    apart,
+  );
 }
 
 /** The stacks as they run: those that are read first. @param {Rollout[]} rolled */

@@ -7,12 +7,12 @@ import { t } from "../../ui/i18n.js";
 import { isDeep, isLarge } from "../facts.js";
 import { currentStyle, textSize } from "../style.js";
 import { headWordsOf, layerTitle, lensTitleOf, WROTE, writtenLabels, wroteOf } from "../words/names.js";
-import { LABEL_GAP } from "./bands.js";
-import { headsOf, heightOfOpen } from "./heads.js";
+import { LABEL_GAP, rowCount } from "./bands.js";
+import { headsOf, heightOfHeads, heightOfOpen } from "./heads.js";
 
 /**
  * @import { Board, Shown } from "../board.js"
- * @import { Name } from "../../model/labels.js"
+ * @import { Rollout } from "../../model/contribution_rollout.js"
  * @import { Facts } from "../facts.js"
  * @import { Frame, HeadsOf } from "./layout.js"
  */
@@ -39,8 +39,8 @@ export const NONE = "none";
 /** The height for the rows on a phone: of a layer alone; and over its heads, whose first row is then on the first screen. */
 const [ROOM_ON_PHONE, ROOM_OVER_HEADS] = [330, 240];
 
-/** On a phone, names of rows may be nearer; of a text that is longer than this, they stand in two columns. */
-const [PITCH_ON_PHONE, ONE_COLUMN] = [10, 20];
+/** On a phone, names of rows may be nearer. */
+const PITCH_ON_PHONE = 10;
 
 /** The greatest width of labels; with what a row wrote next to them, `BOTH`. */
 const [LABEL, LABEL_ON_PHONE, BOTH] = [130, 84, 220];
@@ -50,6 +50,9 @@ const LEAST_WROTE = 60;
 
 /** The height of the titles above the rows and of what follows below them, and what parts another stack's rows from them. */
 const [BESIDES, ANOTHER] = [74, 18];
+
+/** The same to the pixel, where rows take all that the heads leave: of one stack, over whose heads is a line of words, and of two; and below the heads. */
+const [AROUND_HEADS, BELOW_HEADS] = [[75, 62], 9];
 
 /** The least width of labels for patches, whose names are short: the text next to the heads needs more. */
 const PATCHES = 60;
@@ -69,8 +72,11 @@ const LESSON_PITCH = 42;
  */
 const [FAT, MOST_FAT, BARE_FAT] = [1 / 8, 46, 44];
 
-/** The least height of the rows over heads: of one stack, and of two. */
-const [LEAST_ROOM, LEAST_ROOM_OF_TWO] = [226, 240];
+/** The least height of the rows over heads: of one stack, and of two; and the most, unless their names need more. */
+const [LEAST_ROOM, LEAST_ROOM_OF_TWO, MOST_ROOM] = [226, 240, 440];
+
+/** From one row to the next, at least: each has its name in a size that is read easily. For less, heads leave the rows their height. */
+const NAMED = 13;
 
 /** On the start page, the same picture is lighter where it is larger. */
 const START_FAT = 1 / 12;
@@ -128,37 +134,54 @@ export function frameOf(canvas, shown, width, { unfolded }) {
   if (start && !phone && !bare) return { ...base, heads: [], ...startRows(canvas, innerHeight - top) };
   const sheet = shown.low ? lowSheet(canvas) : null;
   if (sheet) return { ...base, ...rowsAbove(sheet.getBoundingClientRect().top - top, facts.rolled.length, base) };
-  const part = facts.rolled.length > 1 ? 0.17 : innerHeight < LOW ? 0.33 : 0.3; // two stacks have twice as many rows, and flatter heads
-  const wanted = bare
-    ? 0
-    : phone
-      ? 264
-      : Math.min(300, Math.max(facts.rolled.length > 1 ? 150 : 200, innerHeight * part));
-  const across = width - right - labels.labels[0] - LABEL_GAP;
-  const alone = open && !bare && !phone && facts.rolled.length === 1 && drawn.length > 0;
-  const headRoom = alone ? heightOfOpen(across, wanted, drawn[0], type) : wanted;
   const inLesson = canvas.closest(".in-lesson") !== null;
   const beside = innerWidth > WIDE && !inLesson && !canvas.closest(".beside-on"); // the row of Watch: css/river.css
   const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR + LEGEND : 0);
   const fold = innerHeight - foot - top;
-  const besides = BESIDES + ANOTHER * (facts.rolled.length - 1);
-  const most = Math.max(240, fold - besides - (facts.rolled.length > 1 ? HEADS_OF_TWO * type : 0));
-  // An open layer's heads may need less than all heads: its rows stay where they are.
-  const low = facts.rolled.length > 1 ? LEAST_ROOM_OF_TWO : LEAST_ROOM;
-  const room = Math.min(bare ? MOST_BARE : 440, Math.max(low, fold - Math.max(wanted, headRoom) - besides));
+  const across = base.width - labels.labels.reduce((sum, label) => sum + label + LABEL_GAP, right);
+  const heights = heightsOf(facts.rolled, {
+    ...{ high: innerHeight, fold, across, type, heads: bare || phone ? [] : drawn },
+    count: rowCount(facts.rolled, facts.row, opened),
+    alone: open !== null,
+  });
   return {
     ...base,
     large: isLarge(facts.rolled),
     mostPitch: inLesson && !phone ? LESSON_PITCH : undefined,
-    most,
-    room: phone ? (start || bare ? ROOM_ON_PHONE : ROOM_OVER_HEADS) : room,
-    fat: phone ? 36 : bare ? BARE_FAT : Math.min(MOST_FAT, room * FAT),
+    ...heights,
+    ...(phone ? { room: start || bare ? ROOM_ON_PHONE : ROOM_OVER_HEADS, fat: 36, headRoom: 264 } : {}),
     heads: bare || start ? [] : drawn,
-    headRoom,
     which: beside ? measureOn(canvas, 500)([t("rank.title")], 13) + WHICH_ROOM * type : 0,
     fold: phone ? 0 : fold,
     only: phone ? (open ?? { stack: facts.rolled[0].river.stack, layer: last }) : null,
   };
+}
+
+/**
+ * How rows and heads share the first screen: heads take less, in more columns, where that leaves each row a name.
+ * @param {Rollout[]} rolled @param {{high: number, fold: number, across: number, type: number, heads: HeadsOf[], count: number, alone: boolean}} of
+ *   `high`: of the window; `across`: the width of all layers; `count`: how many rows; `alone`: a layer is open
+ * @returns {Pick<Frame, "room"|"most"|"fat"|"headRoom">}
+ */
+export function heightsOf(rolled, { high, fold, across, type, heads: [heads], count, alone }) {
+  const two = rolled.length > 1;
+  const besides = BESIDES + ANOTHER * (rolled.length - 1);
+  const low = two ? LEAST_ROOM_OF_TWO : LEAST_ROOM;
+  const roomOver = (/** @type {number} */ height) => Math.max(low, fold - height - besides);
+  const most = Math.max(240, fold - besides - (two ? HEADS_OF_TWO * type : 0));
+  if (!heads) return { room: Math.min(MOST_BARE, roomOver(0)), most, fat: BARE_FAT, headRoom: 0 };
+  const part = two ? 0.17 : high < LOW ? 0.33 : 0.3; // two stacks have twice as many rows
+  const wanted = Math.min(300, Math.max(two ? 150 : 200, high * part));
+  const usual = Math.min(MOST_ROOM, roomOver(wanted));
+  const fat = Math.min(MOST_FAT, usual * FAT);
+  const needed = fat + NAMED * type * (count - 1);
+  const layers = rolled.reduce((sum, { river }) => sum + river.layers, 0);
+  const margin = AROUND_HEADS[two ? 1 : 0] * type + BELOW_HEADS - BESIDES;
+  const picture = { width: across / layers, wanted, left: fold - low - besides, margin, layers, type };
+  const given = heightOfHeads(picture, heads, (height) => roomOver(height) >= needed);
+  const room = given === wanted ? usual : Math.min(roomOver(given), Math.max(MOST_ROOM, needed));
+  // An open layer's heads have the height of all heads: its rows stay where they are.
+  return { room, most, fat, headRoom: alone && !two ? heightOfOpen(across, given, heads, type) : given };
 }
 
 /** On the start page the rows take what its cards leave: css/start.css. @param {HTMLCanvasElement} canvas @param {number} left  of the window */
@@ -240,7 +263,7 @@ function measureOn(canvas, weight = 700) {
 const isWhole = (word) => !/[\u3040-\u30ff\u4e00-\u9fff]/.test(word);
 
 /**
- * The widths of each stack's labels, whether they would fit in two columns, and the width of what the answering stack's rows wrote: 0 if there is no space for it.
+ * The widths of each stack's labels, and the width of what the answering stack's rows wrote: 0 if there is no space for it.
  * @param {HTMLCanvasElement} canvas @param {Pick<Shown, "facts"|"trace">} shown
  * @param {{phone: boolean, room: number, heads: HeadsOf[], first: number}} frame  `room`: the width of labels and layers; `first`: the
  *   least width of the labels of what is read first, which are under the word "embedding"
@@ -248,15 +271,11 @@ const isWhole = (word) => !/[\u3040-\u30ff\u4e00-\u9fff]/.test(word);
 function labelsOf(canvas, { facts, trace }, { phone, room, heads, first }) {
   const { type } = currentStyle(canvas);
   const widest = measureOn(canvas);
-  const twice = (/** @type {Name[]} */ names, of = widest) => 2 * of(names.map(nameText), 11) + 8;
-  const plain = measureOn(canvas, 500);
-  // As a text grows, its rows come near each other: their names then have the room that they need in two columns.
-  const pairs = !phone && facts.rolled.length === 1 && !trace.model.picture;
   const patches = trace.model.picture && !phone ? PATCHES * type : 0;
   /** @param {number} i  of a stack */
   const titles = (i) => {
     const drawn = heads.find(({ stack }) => stack === facts.rolled[i].river.stack);
-    const words = drawn ? headWordsOf(trace).split(" ").filter(isWhole) : [];
+    const words = drawn ? headWordsOf(trace, drawn.attention).split(" ").filter(isWhole) : [];
     return [...words, ...(i ? [] : [lensTitleOf(trace)])];
   };
   const most = (phone ? LABEL_ON_PHONE : LABEL) * type;
@@ -267,9 +286,7 @@ function labelsOf(canvas, { facts, trace }, { phone, room, heads, first }) {
         most,
         Math.max(
           phone ? 30 : Math.max(i ? 30 : patches, i === facts.rolled.length - 1 ? first : 0, widest(titles(i), 13)),
-          phone && names.length > ONE_COLUMN
-            ? twice(names)
-            : Math.max(widest(names.map(nameText), 15) + 3, pairs ? twice(names, plain) : 0),
+          widest(names.map(nameText), 15) + 3,
         ),
       ),
     );
@@ -282,6 +299,5 @@ function labelsOf(canvas, { facts, trace }, { phone, room, heads, first }) {
   const aside = phone ? 0 : Math.min(widestWrote, BOTH * type - own); // a longer one is cut
   const left = room - labels.reduce((sum, label) => sum + label, 0) - aside;
   const wrote = aside >= Math.min(widestWrote, LEAST_WROTE * type) && left / layers >= LAYER * type ? aside : 0;
-  const paired = facts.names.map((names, i) => pairs && twice(names, plain) <= labels[i]);
-  return { labels: wrote ? [Math.max(labels[0], own + wrote), ...labels.slice(1)] : labels, wrote, paired };
+  return { labels: wrote ? [Math.max(labels[0], own + wrote), ...labels.slice(1)] : labels, wrote };
 }

@@ -109,18 +109,17 @@ const aroundByte = (byte) => ({ low: Math.max(0, byte - 0.5) / 255, high: Math.m
  * @typedef {{x: number, y: number, width: number, height: number}} Area
  */
 
-/** Wide enough to read: narrower, they are fewer and larger. */
-const READABLE = 36;
-/** Heads of two stacks share the height: narrower than this, they are drawn flatter, down to this part of their height. */
-const [COMFORTABLE, FLATTEST] = [56, 0.57];
-/** The space between two squares; between those with something to their right. */
-const [GAP, GAP_BESIDE] = [8, 6];
-/** To the right of a square: its bar; with its number, the pixels of each digit and of what is around them; of two stacks, less. */
-const [BAR_SIDE, DIGIT, BETWEEN_DIGITS, BETWEEN_OF_TWO] = [8, 7, 9, 6];
-/** The height of a number over its square. */
-const LINE = 14;
-/** A square may be smaller by this factor for its number, unless that makes it too narrow; of two stacks, whose rows of squares are flatter, by the other. */
-const [FOR_NUMBER, FOR_NUMBER_FLAT] = [0.85, 0.65];
+/** Wide enough to read with its number to the right; with its number over it, and its bar below: each is pointed at alone. */
+const [READABLE, READABLE_UNDER] = [36, 25];
+/** The space between two squares; between those with their bars. */
+const [GAP, GAP_WITH_BARS] = [8, 6];
+/** To the right of a square: its bar; with its number, the pixels of each digit and of what is around them. */
+const [BAR_SIDE, DIGIT, BETWEEN_DIGITS] = [8, 7, 9];
+/** The height of a number over its square, where there are a few; over all, each with its bar below it, as high as `BAR_BELOW`. */
+const [LINE, NUMBER_OVER] = [14, 12];
+export const BAR_BELOW = 5;
+/** A square may be smaller by this factor for its number, unless that makes it too narrow. */
+const FOR_NUMBER = 0.85;
 /** A square wider than this shows no more; of an open layer, there is more room. */
 const [LARGEST, LARGEST_OPEN] = [128, 150];
 /** The height below the squares of an open layer, for the head's name and what it attends to most; and the least and the most width, compared to it. */
@@ -133,35 +132,50 @@ const OBLONG = 2;
 /** Height over width of a head's picture. @param {number} nQuery @param {number} nKey */
 const ratioOf = (nQuery, nKey) => Math.min(OBLONG, Math.max(1 / OBLONG, nQuery / nKey));
 
-/** @typedef {{count: number, ratio: number, caption: number, side: number, over?: number}} Of  what has a square, and what stands below each, to its right and over it */
+/** @typedef {{count: number, ratio: number, caption: number, side: number, over: number, gap: number}} Of  what has a square, and what stands below each, to its right and over it, and between two */
+/** @typedef {{count: number, ratio: number, caption?: number, bars?: boolean, number?: number, type?: number}} Looks
+ *   `caption`: the height below each; `bars`: each has its bar; `number`: the width of a number to its right, which stands over that */
+
+/** Squares over their bars, each under its number or, still lower, with the numbers at the left edge. @param {Looks} looks @returns {Of[]} */
+const overBars = ({ count, ratio, type = 1 }) =>
+  [Math.round(NUMBER_OVER * type), 0].map((over) => ({
+    count,
+    ratio,
+    caption: BAR_BELOW,
+    side: 0,
+    over,
+    gap: GAP_WITH_BARS,
+  }));
+
+/** Whether one sees which head each square over its bar is: without its number, in two rows. @param {Grid} grid */
+const isClear = ({ width, over, count, cols }) => width >= READABLE_UNDER && (over > 0 || count <= 2 * cols);
+
+/** The squares of all heads in an area, each with its number to its right where that costs little, else over its bar where all can be read; null: they would be too small. @param {Area} area @param {Looks} looks */
+function gridOfAll(area, looks) {
+  const { count, ratio, caption = 0, bars = false, number = 0 } = looks;
+  /** @param {number} side */
+  const beside = (side) => gridOf(area, { count, ratio, caption, side, over: 0, gap: side ? GAP_WITH_BARS : GAP });
+  const [plain, numbered] = [beside(bars ? BAR_SIDE : 0), beside(number)];
+  const isWhole = (/** @type {Grid} */ { width }) => width >= READABLE || count <= FEW;
+  const whole = number && isWhole(numbered) && numbered.width >= FOR_NUMBER * plain.width ? numbered : plain;
+  if (isWhole(whole) && (!bars || heightOf(whole) <= area.height)) return whole;
+  const lower = bars ? overBars(looks).map((of) => largest(area, of)) : [];
+  return lower.find(isClear) ?? (isWhole(whole) ? whole : null);
+}
 
 /**
- * The squares of heads, as large as they fit into an area, each with its number to its right where that costs little. If they
- * would be too small to read, only the first few of `order`, and how many are left out.
- * @param {Area} area @param {{stack: string, attention: string, layer: number, count: number, ratio: number, order: number[], flat?: boolean, caption?: number, bars?: boolean, number?: number, line?: number}} heads
- *   `order`: the most decisive first; `flat`: they may be flatter than they are; `caption`: the height below each; `bars`: each has its bar to its right; `number`: the width of a number, which stands over that; `line`: the height of one that
- *   stands over its square, where there are a few: one does not see which they are
+ * The squares of heads, as large as they fit into an area. If they would be too small to read, only the first few of `order`, and how many are left out.
+ * @param {Area} area @param {Looks & {stack: string, attention: string, layer: number, order: number[]}} heads
+ *   `order`: the most decisive first
  * @returns {{squares: Square[], more: More[]}}
  */
-export function squaresOf(
-  area,
-  { stack, attention, layer, count, ratio, order, flat = false, caption = 0, bars = false, number = 0, line = 0 },
-) {
-  const few = Math.min(FEW, count);
+export function squaresOf(area, { stack, attention, layer, order, ...looks }) {
+  const { count, ratio, caption = 0, bars = false, number = 0, type = 1 } = looks;
+  const side = bars ? BAR_SIDE : 0;
+  const few = { count: Math.min(FEW, count), ratio, caption, side, over: number && Math.round(LINE * type) };
   const less = { ...area, height: area.height - 16 };
-  /** @param {number} side */
-  const gridBeside = (side) => {
-    const of = { count, ratio, caption, side };
-    const all = flat ? flatGridOf(area, of) : gridOf(area, of);
-    const whole = all.width >= READABLE || count <= FEW;
-    return { whole, over: whole ? 0 : line, ...(whole ? all : gridOf(less, { ...of, count: few, over: line })) };
-  };
-  const plain = gridBeside(bars ? BAR_SIDE : 0);
-  const withNumbers = number && !plain.over ? gridBeside(number) : null;
-  const alike = withNumbers?.whole === plain.whole && (!flat || withNumbers.cols === plain.cols);
-  const aside = alike && withNumbers.width >= (flat ? FOR_NUMBER_FLAT : FOR_NUMBER) * plain.width;
-  const grid = withNumbers && aside ? withNumbers : plain;
-  const shown = (grid.whole ? order.slice() : order.slice(0, few)).sort((a, b) => a - b);
+  const grid = gridOfAll(area, looks) ?? gridOf(less, { ...few, gap: side ? GAP_WITH_BARS : GAP });
+  const shown = order.slice(0, grid.count).sort((a, b) => a - b);
   const squares = shown.map((head, i) => ({
     stack,
     attention,
@@ -169,21 +183,18 @@ export function squaresOf(
     head,
     width: grid.width,
     height: grid.height,
-    caption,
+    caption: grid.caption,
     room: grid.room,
     side: grid.side,
     over: grid.over,
-    numbered: aside || grid.over > 0,
+    numbered: grid.over > 0 || grid.side > BAR_SIDE,
     x: area.x + grid.left + (i % grid.cols) * grid.across,
-    y: area.y + grid.over + Math.floor(i / grid.cols) * (grid.height + caption + grid.over + gapOf(grid)),
+    y: area.y + grid.over + Math.floor(i / grid.cols) * grid.down,
   }));
   const bottom = Math.max(...squares.map(bottomOf));
   const n = count - shown.length;
   return { squares, more: n ? [{ x: area.x + area.width / 2, y: bottom + 15, n, layer }] : [] };
 }
-
-/** @param {{side: number}} of */
-const gapOf = ({ side }) => (side ? GAP_BESIDE : GAP);
 
 /** @param {Square} square */
 export const bottomOf = ({ y, height, caption }) => y + height + caption;
@@ -197,15 +208,18 @@ const FULL = 1.15;
  * @param {Area} area @param {Of} of
  */
 function gridOf(area, of) {
-  const { count, caption, over = 0 } = of;
   const { cols } = largest({ ...area, height: MOST }, { ...of, ratio: 1 });
   const grid = gridWith(cols, area, of, READABLE);
-  const all = Math.ceil(count / cols) * (grid.height + caption + over + gapOf(of)) - gapOf(of);
-  const other = largest(area, of);
-  if (caption && other.width > 1.2 * grid.width) return other;
+  const [all, other] = [heightOf(grid), largest(area, of)];
+  if (of.caption && other.width > 1.2 * grid.width) return other;
   if (grid.width >= READABLE && all <= area.height) return grid;
   return grid.width < READABLE || all > 1.5 * area.height || other.width > 1.5 * grid.width ? other : grid;
 }
+
+/** @typedef {ReturnType<typeof gridWith>} Grid */
+
+/** @param {Grid} grid */
+const heightOf = ({ count, cols, down, gap }) => Math.ceil(count / cols) * down - gap;
 
 /** @param {Area} area @param {Of} of */
 function largest(area, of) {
@@ -215,30 +229,40 @@ function largest(area, of) {
 
 /** Squares with something to their right fill their column from its left edge; others stand in its middle. @param {number} cols @param {Area} area @param {Of} of @param {number} [least]  they are as wide where the area is too low */
 function gridWith(cols, { width, height }, of, least = 4) {
-  const { count, ratio, caption, side, over = 0 } = of;
-  const gap = gapOf(of);
+  const { count, ratio, caption, side, over, gap } = of;
   const rows = Math.ceil(count / cols);
-  const across = (width - (cols - 1) * gap) / cols - side;
-  const down = Math.max(least, ((height - (rows - 1) * gap) / rows - caption - over) / ratio);
-  const wide = Math.max(4, Math.floor(Math.min(caption ? LARGEST_OPEN : LARGEST, across, down)));
-  const room = Math.max(wide, Math.min(Math.floor(across), caption * WIDE));
+  const beside = (width - (cols - 1) * gap) / cols - side;
+  const below = Math.max(least, ((height - (rows - 1) * gap) / rows - caption - over) / ratio);
+  const wide = Math.max(4, Math.floor(Math.min(caption ? LARGEST_OPEN : LARGEST, beside, below) + 0.01));
+  const high = Math.floor(wide * ratio);
+  const room = Math.max(wide, Math.min(Math.floor(beside), caption * WIDE));
   const fits = room < caption * LEAST_WIDE ? 0.1 : 1; // what stands below a square wants its room
   const score = (count % cols ? wide : wide * FULL) * fits;
   const left = side ? 0 : (width - cols * (room + gap) + gap) / 2;
-  const pitch = side ? (width + gap) / cols : room + gap;
-  return { cols, room, side, left, across: pitch, width: wide, height: Math.floor(wide * ratio), score };
+  const [across, down] = [side ? (width + gap) / cols : room + gap, high + caption + over + gap];
+  return { ...of, cols, room, left, across, down, width: wide, height: high, score };
 }
 
-/** As little flatter than they are as makes them fit, and wide enough or as wide as their column lets them be. @param {Area} area @param {Of} of */
-function flatGridOf(area, of) {
-  const least = Math.max(1 / OBLONG, of.ratio * FLATTEST);
-  const flattest = gridOf(area, { ...of, ratio: Math.min(of.ratio, least) });
-  for (let flat = of.ratio; flat > least; flat -= 0.05) {
-    const grid = gridOf(area, { ...of, ratio: flat });
-    const high = Math.ceil(of.count / grid.cols) * (grid.height + gapOf(of)) - gapOf(of);
-    if (grid.width >= Math.min(COMFORTABLE, flattest.width) && high <= area.height) return grid;
-  }
-  return flattest;
+/** What stands around the squares of a layer. @param {number} layers @param {number} count @param {number} type */
+const numberOf = (layers, count, type) =>
+  Math.round((DIGIT * (String(layers - 1).length + String(count - 1).length) + BETWEEN_DIGITS) * type);
+
+/**
+ * The height of all heads: what is `wanted`, or as much less, in grids with more columns, as the rows need.
+ * @param {{width: number, wanted: number, left: number, margin: number, layers: number, type: number}} picture  `width`: of a layer;
+ *   `left`: the most that the rows leave them; `margin`: what stands around them
+ * @param {HeadsOf} heads @param {(height: number) => boolean} suits  whether the rows have what they need
+ */
+export function heightOfHeads({ width, wanted, left, margin, layers, type }, { count, ratio }, suits) {
+  const looks = { count, ratio, bars: true, number: numberOf(layers, count, type), type };
+  const most = Math.min(wanted, left);
+  const area = areaIn({ x0: 0, x1: width }, 0, most - margin);
+  const full = Array.from({ length: count }, (_, i) => i + 1).filter((cols) => count % cols === 0);
+  const grids = overBars(looks).flatMap((of) => full.map((cols) => gridWith(cols, { ...area, height: Infinity }, of)));
+  const lower = grids.filter(isClear).map((grid) => heightOf(grid) + margin);
+  const heights = lower.filter((height) => height < most).sort((a, b) => b - a);
+  if (!heights.length || gridOfAll(area, looks)?.side) heights.unshift(wanted);
+  return heights.find(suits) ?? heights[heights.length - 1];
 }
 
 /** The square at a point. @param {Square[]} squares @param {number} x @param {number} y */
@@ -270,11 +294,12 @@ function heightFrom(y, top, { headRoom = 0, fold = 0 }) {
   return fold - top - BELOW < LEAST ? Math.max(headRoom, left) : left;
 }
 
-/** Whether every head is drawn, large enough to be read. @param {ReturnType<typeof squaresOf>} of */
-const isWhole = ({ squares, more }) => !more.length && squares.every(({ width }) => width >= READABLE);
-
 /** @param {ReturnType<typeof squaresOf>} of */
-const isReadable = ({ squares }) => squares.every(({ width }) => width >= READABLE);
+const isReadable = ({ squares }) =>
+  squares.every(({ width, caption }) => width >= (caption === BAR_BELOW ? READABLE_UNDER : READABLE));
+
+/** Whether every head is drawn, large enough to be read. @param {ReturnType<typeof squaresOf>} of */
+const isWhole = (of) => !of.more.length && isReadable(of);
 
 /** @param {{x0: number, x1: number}} column @param {number} y @param {number} height @returns {Area} */
 const areaIn = ({ x0, x1 }, y, height) => ({ x: x0 + 8, y, width: x1 - x0 - 12, height });
@@ -285,8 +310,8 @@ const areaIn = ({ x0, x1 }, y, height) => ({ x: x0 + 8, y, width: x1 - x0 - 12, 
  */
 export function heightOfOpen(width, most, { count, ratio }, type) {
   const caption = Math.round(CAPTION * type);
-  const { cols, height } = gridOf(areaIn({ x0: 0, x1: width }, 0, most), { count, ratio, caption, side: 0 });
-  return Math.min(most, Math.ceil(count / cols) * (height + caption + GAP) + BELOW);
+  const grid = gridOf(areaIn({ x0: 0, x1: width }, 0, most), { count, ratio, caption, side: 0, over: 0, gap: GAP });
+  return Math.min(most, heightOf(grid) + GAP + BELOW);
 }
 
 /** From one key to the next below a square, and the most that are named. */
@@ -308,7 +333,7 @@ export function allSquaresOf(bands, frame, top) {
   const parts = heads.flatMap(({ order, ...head }) => {
     const band = /** @type {Band} */ (bands.find(({ stack }) => stack === head.stack));
     const y = band === bands[0] || only !== null ? top : band.bottom + 14;
-    const height = heightFrom(y, top, frame);
+    const height = Math.min(heightFrom(y, top, frame), heightFrom(top, top, frame)); // of two stacks, the heads look alike
     if (only !== null) {
       const { layer } = only;
       const area = { x: 2, y: y + 16, width: width - 4, height };
@@ -324,12 +349,9 @@ export function allSquaresOf(bands, frame, top) {
         const of = squaresOf(areaIn(wide, y, height), { ...head, layer, order: order(layer), caption });
         return [{ ...of, squares: withMoreKeys(of.squares, frame) }];
       }
-      const digits = String(band.columns.length - 1).length + String(head.count - 1).length;
-      const around = bands.length > 1 ? BETWEEN_OF_TWO : BETWEEN_DIGITS;
-      const number = Math.round((DIGIT * digits + around) * type);
-      const line = Math.round(LINE * type);
+      const looks = { ...head, bars: true, number: numberOf(band.columns.length, head.count, type), type };
       return band.columns.map((column, layer) =>
-        squaresOf(areaIn(column, y, height), { ...head, layer, order: order(layer), bars: true, number, line }),
+        squaresOf(areaIn(column, y, height), { ...looks, layer, order: order(layer) }),
       );
     };
     const fitting = within(height);
@@ -361,7 +383,7 @@ export function headsOf(trace, facts, chosen) {
     const { id, n_head: count } = attention;
     /** @param {number} layer */
     const order = (layer) => decisive(trace, facts, attention, layer);
-    return [{ stack, attention: id, count, ratio: ratioOf(nQuery, nKey), flat: facts.rolled.length > 1, order }];
+    return [{ stack, attention: id, count, ratio: ratioOf(nQuery, nKey), order }];
   });
 }
 

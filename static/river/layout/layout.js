@@ -54,7 +54,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @typedef {Object} Band  one stack
  * @property {string} stack @property {SideName} side
  * @property {Row[]} rows @property {number[]} index  of each token's row
- * @property {Set<Row>} labelled @property {Set<Row>} outer  those of them whose label is one column further left @property {number} wrote  the width of what its rows wrote, next to their labels
+ * @property {Set<Row>} labelled @property {number} apart  how far two labels are apart at least @property {number} wrote  the width of what its rows wrote, next to their labels
  * @property {number|null} chosen  the token whose answer is drawn
  * @property {Column[]} columns
  * @property {number} top @property {number} bottom  of its rows @property {number} titles  the baseline of its layers' names
@@ -95,7 +95,6 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {boolean} [waits]  its lines are still to come: rows that they will divide have their height already
  * @property {number} right  the width of the answer's column
  * @property {number[]} labels  the widths of the labels of each stack, the answering one first
- * @property {boolean[]} [paired]  of each stack, whether its labels have room for two columns
  * @property {number} [wrote]  of the answering one's, what its rows wrote
  * @property {number} answers  how many bars there are
  * @property {number} type  how much larger than usual letters are
@@ -109,7 +108,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {Open|null} [open]  a layer that is wider than the others, and whose heads alone are drawn
  * @property {Open|null} [only]  the one layer that is drawn, at the whole width; null: all layers
  * @typedef {{scene: Scene, height: number, title: number}} Strip  a scene, drawn as high as this; over it, as high as `title`, the stacks' names
- * @typedef {{stack: string, attention: string, count: number, ratio: number, flat?: boolean, order: (layer: number) => number[]}} HeadsOf
+ * @typedef {{stack: string, attention: string, count: number, ratio: number, order: (layer: number) => number[]}} HeadsOf
  */
 
 /** A strip that is as wide as this has each answer in a line, which is so high. */
@@ -145,7 +144,10 @@ export function riverLayout(rolled, row, frame) {
   const node = { x: answering.end + 5, y: chosen.y };
   // Beside the rows, not beside the heads, as far as they fit; on a phone on the first screen.
   const below = frame.places?.prediction && !only ? bands[bands.length - 1].top - 4 : 4; // "prediction" stands over them
-  const beside = Math.max(below, Math.min(node.y - 22 * frame.type, lens + 8 - frame.answers * step));
+  // What stands below them is on the first screen, too.
+  const lowest = frame.fold ? frame.fold - FOOT[frame.right < WIDE_FOOT * frame.type ? 1 : 0] * frame.type : Infinity;
+  const bars = frame.answers * step;
+  const beside = Math.max(below, Math.min(node.y - 22 * frame.type, lens + 8 - bars, lowest - bars - 4));
   const inStrip = frame.places?.prediction ? bands[0].top - 4 : 0;
   const y = frame.strip ? inStrip : strip ? strip.height + BELOW_STRIP : beside;
   const answers = { x: node.x + 17, y, width: frame.width - node.x - 17, step, inLine };
@@ -176,12 +178,15 @@ export function riverLayout(rolled, row, frame) {
     lens: frame.strip ? NaN : lens,
     node,
     answers,
-    foot: heads.squares.length && !only ? Math.max(lens + 14 * frame.type, y + frame.answers * step + 4) : null,
+    foot: heads.squares.length && !only ? Math.max(Math.min(lens + 14 * frame.type, lowest), y + bars + 4) : null,
   };
 }
 
 /** What a finger's button over the heads takes below the answers: css/river.css. */
 const RANKS = 28;
+
+/** The height of the key and of Watch, below the answers; where their column is narrower than this, too. */
+const [FOOT, WIDE_FOOT] = [[147, 190], 160];
 
 /** The height of the line that says how to read a square; and of the one that opens the table. */
 const [SAID, TABLE] = [13, 20];

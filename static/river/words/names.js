@@ -1,10 +1,13 @@
 /** How the river writes tokens, layers, answers and their numbers. */
 
+import { headEffects } from "../../model/ablations.js";
 import { showsMeans } from "../../model/description.js";
+import { headKey } from "../../model/edits.js";
 import { namesIn, nameText, partText } from "../../model/labels.js";
 import { COMES, standsForWritten } from "../../model/written.js";
 import { h } from "../../ui/dom.js";
 import { briefPercent, number, shownPercent, signed } from "../../ui/format.js";
+import { headShort } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { className, nameNodes } from "../../ui/token_text.js";
 
@@ -13,6 +16,7 @@ import { className, nameNodes } from "../../ui/token_text.js";
  * @import { Edge } from "../../model/interventions.js"
  * @import { Name } from "../../model/labels.js"
  * @import { Answer, Facts } from "../facts.js"
+ * @import { Head } from "../layout/heads.js"
  * @import { Bead } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
  */
@@ -69,18 +73,49 @@ export function layerTitle({ stack }, layer, narrow) {
 /** What the line of the answers so far is called. @param {ModelTrace} trace */
 export const lensTitleOf = ({ classes }) => t(classes ? "river.so_far" : "river.next");
 
-/** What the small squares are, in a word: heads, or groups of features. @param {Pick<ModelTrace, "attentions">} trace */
-export const headWordsOf = ({ attentions }) =>
-  t(attentions.every(showsMeans) ? "river.groups_short" : "river.heads_short");
+/** What the small squares of an attention are, in a word: heads, or groups of features; and whose, of several. @param {Pick<ModelTrace, "attentions">} trace @param {string} id */
+export function headWordsOf({ attentions }, id) {
+  const heads = t(attentions.every(showsMeans) ? "river.groups_short" : "river.heads_short");
+  return attentions.length > 1 ? t("river.heads_short_of", { of: t(`attention.short.${id}`), heads }) : heads;
+}
 
 /** Whether the small squares have bars: a measurement may be refused. @param {Pick<ModelTrace, "ablations">} trace */
 export const hasBars = ({ ablations }) => Boolean(ablations && !ablations.error);
 
-/** How to read a small square and its bar, from the longest to the shortest. @param {Pick<ModelTrace, "attentions"|"ablations">} trace @param {boolean} [changed]  where it shows the difference */
-export function headLegendOf(trace, changed = false) {
+/**
+ * How to read a small square and its bar, and what the longest bar stands for, from the longest to the shortest.
+ * @param {ModelTrace} trace @param {Facts} facts @param {Head[]} heads  that are drawn @param {boolean} [changed]  where it shows the difference
+ */
+export function headLegendOf(trace, facts, heads, changed = false) {
   const of = trace.attentions.every(showsMeans) ? "river.heads_groups" : "river.heads";
   const said = t(changed ? "river.heads_changed" : of);
-  return hasBars(trace) ? [said + t("river.head_bars"), said] : [said];
+  if (!hasBars(trace)) return [said];
+  const most = longestOf(trace, facts, heads);
+  const longest = most && t("river.head_longest", most);
+  const measured = longest ? ["river.head_bars", "river.head_bars_brief"].map((bars) => said + t(bars) + longest) : [];
+  return [...measured, said + t("river.head_bars"), said];
+}
+
+/** The head whose bar is the longest, and what the answer loses without it; null: not measured. @param {ModelTrace} trace @param {Facts} facts @param {Head[]} heads */
+function longestOf(trace, facts, heads) {
+  const effects = headEffects(trace.ablations?.found ?? []);
+  const lengthOf = (/** @type {Head} */ head) => effects.get(headKey(head))?.share ?? 0;
+  const longest = heads.reduce(
+    (best, head) => (best && lengthOf(best) >= lengthOf(head) ? best : head),
+    /** @type {Head|null} */ (null),
+  );
+  const loss = longest && lengthOf(longest) > 0 ? lossOf(trace, facts, longest) : null;
+  return longest && loss && { ...loss, head: headShort(trace.model, longest) };
+}
+
+/** What the answer loses without a head, if it was measured. @param {ModelTrace} trace @param {Facts} facts @param {Head} head */
+export function lossOf({ ablations }, { answers, fall }, head) {
+  const effect = ablations?.found.find((one) => one.kind === "head" && headKey(one) === headKey(head));
+  const start = ablations?.start;
+  const answer = [...answers, ...(fall ? [fall.answer] : [])].find(({ id }) => id === start?.answer);
+  if (!effect || !start || !answer) return null;
+  const [before, after] = [start.p, effect.p].map(briefPercent);
+  return { answer: answerName(answer), before, after };
 }
 
 /** The tokens at both ends of a line: of a translation's decoder, the token that is written. @param {Facts} facts @param {Line} line */
