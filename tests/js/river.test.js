@@ -634,6 +634,8 @@ test("of heads too small to read, the three most decisive are drawn, and how man
     named.every(({ width, numbered, over }) => numbered && over === 14 && width >= 56),
     "their numbers stand over them and cost no width",
   );
+  const deep = squaresOf({ ...AREA, width: 67, height: 300 }, { ...HEADS, count: 12, bars: true, number: 37 });
+  assert.deepEqual([deep.squares.length, deep.more[0].n], [3, 9], "not all in many rows of small squares");
   const [first, second] = named;
   assert.ok(first.y - first.over >= AREA.y && second.y - second.over > first.y + first.height);
 });

@@ -147,8 +147,12 @@ const overBars = ({ count, ratio, type = 1 }) =>
     gap: GAP_WITH_BARS,
   }));
 
-/** Whether one sees which head each square over its bar is: without its number, in two rows. @param {Grid} grid */
-const isClear = ({ width, over, count, cols }) => width >= READABLE_UNDER && (over > 0 || count <= 2 * cols);
+/** The most rows of squares over their bars; without their numbers. */
+const [MOST_ROWS, MOST_ROWS_BARE] = [4, 2];
+
+/** Whether squares over their bars can be read, and one sees which head each is. @param {Grid} grid */
+const isClear = ({ width, over, count, cols }) =>
+  width >= READABLE_UNDER && Math.ceil(count / cols) <= (over ? MOST_ROWS : MOST_ROWS_BARE);
 
 /** The squares of all heads in an area, each with its number to its right where that costs little, else over its bar where all can be read; null: they would be too small. @param {Area} area @param {Looks} looks */
 function gridOfAll(area, looks) {
