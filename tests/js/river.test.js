@@ -976,7 +976,7 @@ test("short sentences about the squares share a line where they have room", () =
     fillText: (/** @type {string} */ text) => written.push(text),
   });
   const bands = [{ stack: "decoder" }, { stack: "encoder" }];
-  const lines = (/** @type {number} */ width) => {
+  const lines = (/** @type {number} */ width, text = "四角はヘッド。行が列を見る。棒は下がる量。") => {
     written.length = 0;
     const scene = { bands, squares: [], only: null, said: { x: 0, y: 0, width } };
     const style = {
@@ -984,13 +984,14 @@ test("short sentences about the squares share a line where they have room", () =
       font: "",
       least: 0,
       colours: {},
-      headsSaid: ["四角はヘッド。行が列を見る。棒は下がる量。"],
+      headsSaid: [text],
     };
     drawHeadWords(pen, /** @type {any} */ (scene), /** @type {any} */ (style));
     return [...written];
   };
   assert.deepEqual(lines(150), ["四角はヘッド。行が列を見る。", "棒は下がる量。"]);
   assert.deepEqual(lines(80), ["四角はヘッド。", "行が列を見る。", "棒は下がる量。"]);
+  assert.deepEqual(lines(150, "Bar: loss without it, を売 86 %"), ["Bar: loss", "without it, を売", "86 %"]);
 });
 
 testWith(JSON.parse(readFileSync(new URL("../../static/i18n/en.json", import.meta.url), "utf8")))(

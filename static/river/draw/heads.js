@@ -168,7 +168,8 @@ function drawRowNumbers(pen, squares, right, style) {
 
 /** Lines no wider than `width`, broken between words; where a language writes none, between sentences, else between characters, but never before 、 or 。 @param {Pen} pen @param {string} text @param {number} width @returns {string[]} */
 function wrapped(pen, text, width) {
-  const spaced = !/[\u3040-\u30ff\u4e00-\u9fff]/.test(text);
+  const unspaced = text.match(/[\u3040-\u30ff\u4e00-\u9fff]/g) ?? [];
+  const spaced = unspaced.length < text.length / 4; // an English sentence may name a Japanese word
   if (pen.measureText(text).width <= width) return [text];
   const sentences = spaced ? [] : (text.match(/[^。]+。?/gu) ?? []);
   const parts = sentences.length > 1 ? sentences.flatMap((one) => wrapped(pen, one, width)) : text.match(/.[、。]*/gu);
