@@ -14,7 +14,7 @@ import {
 } from "../model/labels.js";
 import { actualNext } from "../model/sides.js";
 import { h } from "./dom.js";
-import { integer, number, percent } from "./format.js";
+import { briefPercent, integer, number, percent } from "./format.js";
 import { t } from "./i18n.js";
 import { patchPicture } from "./patch_picture.js";
 
@@ -64,7 +64,7 @@ export function actualOf({ written }, { position, candidates }) {
   const rank = candidates.findIndex((/** @type {Token} */ { id }) => id === token.id);
   if (rank >= 0) {
     const { before } = candidates[rank];
-    return { token, key: goesOn, vars: { rank: rank + 1, before: percent(before) } };
+    return { token, key: goesOn, vars: { rank: rank + 1, before: briefPercent(before) } };
   }
   return { token, key: `${goesOn}_far`, vars: { n: candidates.length, before: percent(candidates.at(-1).before) } };
 }
@@ -96,6 +96,7 @@ export function kindOfToken({ text, partial, special }, before) {
   if (/^ ?[“„«「『‘]$/.test(text)) return t("token_kind.opening");
   if (/^ ?[”»」』]$/.test(text)) return t("token_kind.closing");
   if (/^ ?['’]$/.test(text)) return t("token_kind.apostrophe");
+  if (/^ ?[âÂ€œ™]+$/.test(text)) return t("token_kind.garbled");
   const piece = isPiece({ text, partial, special }, before);
   return piece ? t("token_kind.piece", { word: `${before.text.trim()}${text}` }) : null;
 }

@@ -171,14 +171,15 @@ const settingsSign = () =>
 /** What the model answers, as chips with bars: its most likely next tokens, the fillings of a gap, or its classes. @param {Actions} actions @param {Session} session */
 function createCandidates(actions, session) {
   const after = h("span");
-  const back = () => actions.set(dockState.patch({ shows: "model" }));
-  const of = h("button", { class: "of", type: "button", dataset: { testid: "share-of" }, on: { click: back } });
+  const other = () => (isSampled(actions.get()) ? "model" : "sampled");
+  const turn = () => actions.set(dockState.patch({ shows: other() }));
+  const of = h("button", { class: "of", type: "button", dataset: { testid: "share-of" }, on: { click: turn } });
   const chips = Array.from({ length: SHOWN }, makeChip);
   const head = h("span", { class: "after" }, after, of);
   let drawn = "";
   const list = chips.map(({ button }) => button);
   const attrs = { class: "not-drawn", hidden: true, dataset: { testid: "not-drawn" } };
-  const border = h("span", { ...attrs, role: "separator" });
+  const border = h("span", { ...attrs, role: "separator" }, h("span", null, t("candidates.left_out")));
   const node = h("div", { class: "candidates", role: "group" }, head, list);
   /** What does not fit is in a second line, out of sight: not to be reached. */
   const fit = () =>
@@ -212,9 +213,9 @@ function createCandidates(actions, session) {
       after.hidden = said === null;
       const face = kind === "next" && isSampled(state) ? "sampled" : kind;
       const about = t(`candidates.of.${face}_about`);
-      of.hidden = face !== "sampled";
+      of.hidden = kind !== "next" || found.length === 0;
       setText(of, t(`candidates.of.${face}`));
-      update(of, { title: `${about}. ${t("candidates.of.back")}` });
+      update(of, { title: `${about}. ${t(`candidates.of.to_${other()}`)}`, dataset: { face } });
       head.hidden = after.hidden && of.hidden;
       update(node, { "aria-label": `${t(`candidates.title.${kind}`)}. ${about}`, title: about });
       const falls = kind === "next" ? takenAfter(session, trace, state) : null;

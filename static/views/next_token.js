@@ -4,6 +4,7 @@
  */
 
 import { drawBars } from "../chart/bars/bars.js";
+import { offeredAfter } from "../model/labels.js";
 import { rowOf } from "../model/selection.js";
 import { endsText, taken } from "../model/written.js";
 import { h, perRoot, replace, setText } from "../ui/dom.js";
@@ -44,7 +45,9 @@ export function draw(root, trace, state, actions) {
   const ended = endsText(trace, query); // nothing follows
   parts.bars.hidden = parts.rest.hidden = ended;
   drawBars(parts.bars, {
-    candidates: prediction.candidates.slice(0, actual ? SHOWN - 1 : SHOWN), // its line has the room of one
+    candidates: prediction.candidates
+      .slice(0, actual ? SHOWN - 1 : SHOWN) // its line has the room of one
+      .map((/** @type {any} */ one) => offeredAfter(one, trace.written?.tokens[query])), // named as in the dock
     actual: actual?.token.id ?? null,
     onTake: full || trace.file ? null : (id) => actions.set(taken(trace, state, query, id)),
   });

@@ -31,7 +31,9 @@ def link(state: dict[str, Any]) -> str:
 
 def brief_percent(p: float) -> str:
     """A probability as the river writes it: whole percents where they say enough."""
-    return f"{100 * p:.{0 if 0.095 <= p <= 0.995 else 1}f}\u202f%"
+    if 0 < p < 0.0005:
+        return "<\u202f0.1\u202f%"
+    return f"{100 * p:.{0 if 0.095 <= p <= 0.995 or p in (0, 1) else 1}f}\u202f%"
 
 
 @cache

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
@@ -19,6 +19,7 @@ from playwright.sync_api import expect
 
 from chumoku.model.trace import trace
 from tests.browser.helpers import all_heads, brief_percent, link, open_sampling, open_tools, wait_for_run
+from tests.browser.states import opened
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, Request
@@ -156,8 +157,8 @@ def check_bars(page: "Page", truth: "Distribution", used: "SamplingSettings", n:
         assert row["before"] == pytest.approx(float(truth.before[row["id"]]), abs=1e-6)
         assert row["after"] == pytest.approx(float(truth.after[row["id"]]), abs=1e-6)
         assert (row["kept"] == "true") == bool(truth.kept[row["id"]])
-        assert percent(row["before"]) in row["text"]
-        assert (percent(row["after"]) if row["kept"] == "true" else "0\u202f%") in row["text"]
+        assert brief_percent(row["before"]) in row["text"]
+        assert (brief_percent(row["after"]) if row["kept"] == "true" else "0\u202f%") in row["text"]
     rest = page.get_by_test_id("next-rest").inner_text()
     assert f"As uncertain as {2**truth.entropy_bits:.1f} equally likely tokens" in rest
     about = page.get_by_test_id("next-rest").locator("[title]").evaluate_all("all => all.map(({ title }) => title)")
@@ -179,7 +180,9 @@ def test_the_row_and_the_token_that_follows_are_named(
 
     shown = candidates(page)
     rank = [row["id"] for row in shown].index(prompt[5])
-    expect(page.get_by_test_id("next-actual")).to_contain_text(f"rank {rank + 1}, {percent(shown[rank]['before'])}")
+    expect(page.get_by_test_id("next-actual")).to_contain_text(
+        f"rank {rank + 1}, {brief_percent(shown[rank]['before'])}"
+    )
     expect(bars_of(page).nth(rank)).to_have_class(re.compile("actual"))
 
     page.get_by_test_id("token").nth(len(prompt) - 1).click()
@@ -301,10 +304,10 @@ def the_cache_of(page: "Page", checkpoint: "Checkpoint", step: "Step") -> None:
     """What the sheet says of a step and shows of it; then it is switched off."""
     n = len(step.ids)
     counts = [multiply_adds(checkpoint, step.ids, cached=cached) for cached in (True, False)]
-    times, size = f"{counts[1] / counts[0]:.0f} times fewer", f"{step.cache_bytes / 1024:.0f}\u202fKiB"
+    times = f"{counts[1] / counts[0]:.0f} times fewer"
     last = checkpoint.tokenizer.decode([step.ids[-1]]).strip()
     expect(page.get_by_test_id("gen-cache")).to_have_text(
-        f"This step: {times} multiply\u2011adds, for {size} of memory. 1 new column ({last}), {n - 1} reused."
+        f"{times} multiply\u2011adds This step: 1 new column ({last}), {n - 1} reused."
     )
     shown = page.locator(".cache-bars output").all_inner_texts()
     assert shown[:2] == [f"{step.cache_bytes / 1024:.0f}\u202fKiB", "0"]
@@ -330,8 +333,8 @@ def the_cache_of(page: "Page", checkpoint: "Checkpoint", step: "Step") -> None:
     page.get_by_test_id("switch-cache").click()
     expect(page.get_by_test_id("switch-cache")).to_have_attribute("aria-checked", "false")
     expect(page.get_by_test_id("gen-cache")).to_have_text(
-        f"This step without the cache: {counts[1] / counts[0]:.0f} times as many multiply\u2011adds. "
-        f"All {n} columns are computed again."
+        f"{counts[1] / counts[0]:.0f} times as many multiply\u2011adds "
+        f"Without the cache, this step computes all {n} columns."
     )
     expect(page.locator(".cache-bars .with.taken")).to_have_count(0)  # the other line is bold
     expect(page.get_by_test_id("cache-server")).to_be_hidden()
@@ -374,7 +377,7 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
     # The next token is the same, and every column was computed.
     press(page, "step", n + 1)
     assert ids_of(page) == steps[3].ids
-    expect(page.get_by_test_id("gen-cache")).to_contain_text(f"All {n + 1} columns are computed again.")
+    expect(page.get_by_test_id("gen-cache")).to_contain_text(f"this step computes all {n + 1} columns.")
     expect(new.first).to_have_attribute("width", str(n + 1))
     page.get_by_test_id("cache-of-steps").click()
     page.get_by_test_id("cache-costs-milliseconds").click()
@@ -394,14 +397,15 @@ def test_the_cache_counts_a_text_that_was_written_before(
     settled(page, len(steps[-1].ids))
     page.get_by_test_id("dock-cache").click()
     size = f"{steps[-1].cache_bytes / 1024:.0f}\u202fKiB"
-    expect(page.get_by_test_id("gen-cache")).to_contain_text(f"times fewer multiply\u2011adds, for {size} of memory.")
+    expect(page.get_by_test_id("gen-cache")).to_contain_text("times fewer multiply\u2011adds")
+    expect(page.locator(".cache-bars output").first).to_have_text(size)
     expect(page.get_by_test_id("cache-server")).to_be_hidden()
     page.get_by_test_id("cache-of-steps").click()
     less, more = (sum(multiply_adds(checkpoint, step.ids, cached=cached) for step in steps) for cached in (True, False))
     times = f"{more / less:.0f}" if more >= 10 * less else f"{more / less:.1f}"
     sums = [f"{count / 1e6:.1f}\u202fM" for count in (less, more)]
     expect(page.get_by_test_id("gen-cache")).to_have_text(
-        f"2 steps: {times} times fewer multiply\u2011adds. {sums[0]} instead of {sums[1]}."
+        f"{times} times fewer multiply\u2011adds 2 steps: {sums[0]} instead of {sums[1]}."
     )
 
 
@@ -842,7 +846,7 @@ def times_as_likely(checkpoint: "Checkpoint", prompt: list[int], *ids: int) -> s
     p = trace(checkpoint, prompt, ["logits"]).tensors["logits"][-1].double().softmax(-1)
     less, more = sorted(float(p[one]) for one in ids)
     times = f"{more / less:.1f}" if more / less < 9.95 else f"{float(f'{more / less:.2g}'):,.0f}"
-    return f"is {times} times as likely"
+    return f"is {times}× as likely"
 
 
 def test_two_texts_are_compared_with_the_models_own_numbers(
@@ -1161,3 +1165,103 @@ def test_all_by_keyboard(page: "Page", text: str, prompt: list[int]) -> None:
     bars_of(page).first.focus()
     page.keyboard.press("ArrowDown")
     expect(bars_of(page).nth(1)).to_be_focused()
+
+
+# --- how it stands on the page --------------------------------------------------------------------------------------
+
+
+def test_a_candidate_is_called_the_same_wherever_it_stands(page: "Page") -> None:
+    """In the dock, beside the river and in the list: the same tokens, names, shares and order; pieces have a mark."""
+    page.goto(f"{link({'text': 'Tom had a big red whe', 'view': 'model', 'drawer': 'generation'})}&river.shown=on")
+    settled(page)
+    names = "all => all.map((one) => [one.dataset.id, one.innerText.trim().split(/\\s*\\n\\s*/).slice(0, 2)])"
+    chips = page.get_by_test_id("likely").locator("visible=true").evaluate_all(names)
+    listed = bars_of(page).evaluate_all(names)
+    assert chips[0][1][0].startswith("…"), "it goes on with the word"
+    n = min(len(chips), len(listed))
+    assert n >= 4
+    assert chips[:n] == listed[:n]
+    answers = (
+        page.get_by_test_id("answer")
+        .locator("visible=true")
+        .evaluate_all("all => all.map((one) => [one.dataset.id, one.getAttribute('aria-label')])")
+    )
+    labels = page.get_by_test_id("likely").evaluate_all(
+        "all => all.map((one) => [one.dataset.id, one.getAttribute('aria-label')])"
+    )
+    assert [one for one in answers if one[0]] == labels[: len([one for one in answers if one[0]])]
+
+
+def test_what_is_left_out_and_what_sampling_keeps_is_said(page: "Page") -> None:
+    page.goto(link({"text": "Tom lost his red car. Tom was sad. Mom found the red", "view": "model"}))
+    page.wait_for_selector('body[data-state="ready"]')
+    expect(page.get_by_test_id("share-of")).to_have_text("model")
+    expect(page.get_by_test_id("not-drawn")).to_have_text("left out")
+    kept = page.locator(".draw .share").count()
+    said = "1 token" if kept == 1 else f"{kept} tokens"
+    expect(page.get_by_test_id("dock-draw-kept")).to_have_text(f"after sampling: {said}")
+    page.get_by_test_id("share-of").click()
+    expect(page.get_by_test_id("share-of")).to_have_text("after sampling")
+
+
+BOXES = """names => names.map((name) => {
+  const { x, y, width, height } = document.querySelector(`[data-testid=${name}]`).getBoundingClientRect();
+  return [name, x, y, width, height];
+})"""
+SHEETS = ["sheet-generation", "sheet-cache"]
+CONTROLS = ["gen-back", "gen-step", "gen-play", "sampling", "dock-generation", "dock-cache"]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_stays_keeps_its_place_from_write_to_write_and_from_sheet_to_sheet(
+    open_page: "Callable[..., Page]", width: int
+) -> None:
+    phone = {"has_touch": True, "is_mobile": True} if width < 760 else {}
+    page = open_page(viewport={"width": width, "height": 844 if phone else 720}, reduced_motion="reduce", **phone)
+    page.goto(link({"text": "Tom lost his red car. Tom was sad. Mom found the red", "view": "model", "seed": SEED}))
+    page.wait_for_selector('body[data-state="ready"]')
+    token = page.get_by_test_id("token")
+    n = token.count()
+    bar = "document.querySelector('.draw > .shares').getBoundingClientRect().x"
+    places = [(page.evaluate(BOXES, CONTROLS), page.evaluate(bar))]
+    for i in (1, 2, 3):
+        page.get_by_test_id("gen-step").click()
+        expect(token).to_have_count(n + i)
+        page.wait_for_selector('body[data-state="ready"]')
+        places.append((page.evaluate(BOXES, CONTROLS), page.evaluate(bar)))
+    assert all(place == places[0] for place in places)
+    page.get_by_test_id("dock-generation").click()
+    expect(page.get_by_test_id("sheet-generation").locator("visible=true")).to_have_count(1)
+    tree = page.locator(".generation .sheet-tabs").bounding_box()
+    page.locator(".generation").get_by_test_id("sheet-cache").click()
+    expect(page.get_by_test_id("gen-cache")).to_be_visible()
+    assert page.locator(".kv .sheet-tabs").bounding_box() == tree
+    lines = page.locator(".cache-said > b").evaluate(
+        "b => b.getClientRects()[0].height / parseFloat(getComputedStyle(b).fontSize)"
+    )
+    assert lines < 2, "in one line"
+
+
+def test_on_a_phone_the_tree_comes_before_the_comparison(open_page: "Callable[..., Page]") -> None:
+    """What is shown is in sight in it, and the text, its candidates, the draw and Write are on the same screen."""
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    opened(page, "tree", "en")
+    expect(page.get_by_test_id("pair-parted")).to_be_visible()
+    stand = page.locator(".tree-items > .stand")
+    parts = [page.get_by_test_id("token").last, page.get_by_test_id("likely").first, page.get_by_test_id("dock-draw")]
+    parts += [page.get_by_test_id("gen-step"), stand, page.get_by_test_id("tree-end").first]
+    parts += [page.get_by_test_id("pair-parted")]
+    boxes = [part.bounding_box() for part in parts]
+    tops = [box["y"] for box in boxes if box]
+    assert tops[:5] == sorted(tops[:5])
+    assert tops[4] < tops[6] <= 844
+    for box in boxes:
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    # The mark of A stands after its text, not over it.
+    mark, label = page.get_by_test_id("tree-end").first, page.locator(".tree-items > button:not(.root) > .text").nth(2)
+    a, b = mark.bounding_box(), label.bounding_box()
+    assert a is not None
+    assert b is not None
+    assert a["x"] >= b["x"] + b["width"]

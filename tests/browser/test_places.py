@@ -949,7 +949,7 @@ def test_step_keeps_its_place_and_candidates_can_be_taken(open_page: "Callable[.
             note()
         # Which probability they show is said, and can be switched: the grey ones are then never drawn.
         own = likely.first.locator("i").inner_text()
-        expect(page.get_by_test_id("share-of")).to_be_hidden()
+        expect(page.get_by_test_id("share-of")).to_have_text("model")
         expect(page.locator(".dock .candidates")).to_have_attribute(
             "aria-label", re.compile("The model’s own probability")
         )
@@ -963,7 +963,7 @@ def test_step_keeps_its_place_and_candidates_can_be_taken(open_page: "Callable[.
             assert (chip.locator("i").inner_text().replace("\u202f", "") == "0%") == excluded
             assert ("sampling excludes it" in (chip.get_attribute("title") or "")) == excluded
         page.get_by_test_id("share-of").click()
-        expect(page.get_by_test_id("share-of")).to_be_hidden()
+        expect(page.get_by_test_id("share-of")).to_have_text("model")
         token = page.locator(f".{side} button.tok:not(.next)")
         if family == "encoder-decoder":
             page.get_by_test_id("target-next").click()  # after the last word

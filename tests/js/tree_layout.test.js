@@ -151,7 +151,8 @@ test("a column is as wide as its widest label", () => {
 });
 
 test("columns share the pane in steps, between what a word needs and what is easy to follow", () => {
-  assert.equal(columnWidth(1, 900, 1), 118);
+  assert.equal(columnWidth(1, 900, 1), 150);
+  assert.equal(columnWidth(3, 480, 1), 120); // a few fill the pane
   assert.equal(columnWidth(7, 630, 1), 70); // as if they were nine
   assert.equal(columnWidth(9, 630, 1), 70);
   assert.equal(columnWidth(10, 630, 1), 52.5);

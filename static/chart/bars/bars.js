@@ -7,7 +7,7 @@ import { tokenName } from "../../model/labels.js";
 import { largest } from "../../model/matrix.js";
 import { walkList } from "../../ui/controls.js";
 import { h, perRoot, replace, setText, svg, update } from "../../ui/dom.js";
-import { percent } from "../../ui/format.js";
+import { briefPercent, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { offeredText } from "../../ui/token_text.js";
 
@@ -166,14 +166,14 @@ function makeRow() {
  * @param {{full: number, actual: number|null, onTake: Bars["onTake"]}} whole
  */
 function showRow({ row, button, name, pale, solid, before, after }, candidate, { full, actual, onTake }) {
-  const word = `${candidate.id} ${candidate.text}`; // another model may spell the same id differently
+  const word = `${candidate.id} ${candidate.text} ${candidate.piece}`; // another model may spell the same id differently
   if (row.word !== word) replace(name, offeredText(candidate)); // a full stop alone would be a speck
   row.word = word;
   row.take = onTake && (() => onTake(candidate.id));
   pale.style.width = `${(candidate.before / full) * 100}%`;
   solid.style.width = `${(candidate.after / full) * 100}%`;
-  setText(before, percent(candidate.before));
-  setText(after, candidate.kept ? percent(candidate.after) : `0\u202f%`);
+  setText(before, briefPercent(candidate.before)); // as in the dock
+  setText(after, candidate.kept ? briefPercent(candidate.after) : `0\u202f%`);
   button.classList.toggle("cut", !candidate.kept);
   button.classList.toggle("actual", candidate.id === actual);
   const { id, kept } = candidate;

@@ -64,6 +64,7 @@ export function createSheetTabs(here, actions) {
   const names = /** @type {const} */ (["generation", "cache"]);
   const tabs = segment(t("generation.title"), names, "sheet", (name) => t(`dock.${name}`));
   tabs.box.classList.add("sheet-tabs");
+  for (const tab of Object.values(tabs.buttons)) keepWidth(tab, tab.textContent ?? ""); // bold or not
   tabs.show(here, (drawer) => actions.set({ drawer }));
   return tabs.box;
 }

@@ -19,7 +19,8 @@ import { rowOf } from "../../model/selection.js";
 import { segment, switchRow } from "../../ui/controls.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { byteSize, millions, number, significant } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { nameNodes } from "../../ui/token_text.js";
 import { CACHE_OF, cacheState } from "../view_states.js";
 import { createSheetTabs } from "./buttons.js";
 import { createCosts } from "./cache_costs.js";
@@ -111,7 +112,7 @@ function elementsOf(root, actions, onChange) {
   const choice = h("div", { class: "cache-choice" }, of.box, toggle.row);
   const side = h("div", { class: "cache-side" }, said, choice, costs.choice, bars, server);
   const tabs = createSheetTabs("cache", actions);
-  const kept = h("span", { class: "dim" });
+  const kept = h("span", { class: "dim kept" });
   const title = h("div", { class: "written-head" }, tabs, h("h2", null, t("cache.title")), kept);
   replace(root, title, h("div", { class: "cache-parts" }, pictures, costs.node, side));
   return { said, kept, toggle, of, server, bars, layers, states, about, pictures, costs };
@@ -191,14 +192,8 @@ function allSaid({ model, causal }, { ids, nPrompt }, { source }, on) {
   if (!causal) return t("cache.all_recomputed");
   const cost = costOfSteps(model, { first: nPrompt + 1, last: ids.length, source });
   if (!cost) return t("cache.not_counted");
-  const words = { n: ids.length - nPrompt, times: timesText(cost.times) };
-  const [here, there] = on ? [cost.less, cost.more] : [cost.more, cost.less];
-  const sums = t("cache.sums", { here: multiplyAdds(here), there: multiplyAdds(there) });
-  return [
-    h("b", null, t(on ? "cache.saved_all" : "cache.not_saved_all", words)),
-    " ",
-    h("span", { class: "dim" }, sums),
-  ];
+  const [here, there] = (on ? [cost.less, cost.more] : [cost.more, cost.less]).map(multiplyAdds);
+  return costLines(on, cost.times, t("cache.sums", { n: ids.length - nPrompt, here, there }));
 }
 
 /** @param {number} value */
@@ -207,21 +202,24 @@ const multiplyAdds = (value) => (value >= 1e9 ? `${number(value / 1e9, 1)}\u202f
 /** @param {number} times */
 const timesText = (times) => number(times, times < 10 ? 1 : 0);
 
-/** What the cache saves, in large, and how much it holds. @param {Cache} cache @param {string|null} token  the newest; null: it is still to come @param {boolean} on @param {number|null} ratio @param {boolean} isPast  an earlier token is chosen */
+/** How much less is multiplied, or more, in large; below it, what that counts. @param {boolean} saves @param {number} times @param {any} counted */
+const costLines = (saves, times, counted) => [
+  h("b", null, t(saves ? "cache.saved" : "cache.not_saved", { times: timesText(times) })),
+  " ",
+  h("span", { class: "dim" }, counted),
+];
+
+/** What the cache saves, in large, and which columns it holds. @param {Cache} cache @param {string|null} token  the newest; null: it is still to come @param {boolean} on @param {number|null} ratio @param {boolean} isPast  an earlier token is chosen */
 function saidOf(cache, token, on, ratio, isPast) {
   const { positions: n, computed, bytes } = cache;
   const size = byteSize(bytes);
   if (isAnew(cache) && on && bytes === 0) return t("cache.recomputed", { n });
-  const [head, said] = isAnew(cache) ? ["not_saved", "off_said"] : ["saved", "cached"];
-  const next = token === null ? "_next" : "";
-  const counted = t(`cache.${said}${next}`, { n: said === "cached" ? n - computed : n, token: token ?? "" });
-  if (ratio === null || ratio < 1.05) return said === "cached" ? t("generation.cache", { n, computed, size }) : counted;
-  const words = t(`cache.${head}${next || (isPast ? "_last" : "")}`, {
-    times: timesText(ratio),
-    size,
-    token: token ?? "",
-  });
-  return [h("b", null, words), " ", h("span", { class: "dim" }, counted)];
+  const saves = !isAnew(cache);
+  const when = token === null ? "_next" : isPast ? "_last" : "";
+  const vars = { n: saves ? n - computed : n, token: h("span", null, nameNodes(token ?? "")) };
+  const counted = phrase(`cache.${saves ? "cached" : "off_said"}${when}`, vars);
+  if (ratio === null || ratio < 1.05) return saves ? t("generation.cache", { n, computed, size }) : counted;
+  return costLines(saves, ratio, counted);
 }
 
 /** What was read before this step, what it computed, and how long that took. @param {{cache: Cache, begun?: {reused: number, computed: number}|null}} step */

@@ -10,6 +10,7 @@ import { namesIn } from "../../model/labels.js";
 import { h, replace } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
+import { nameNodes } from "../../ui/token_text.js";
 
 /**
  * @import { FetchedTrace, FloatTensor } from "../../data/model_trace.js"
@@ -75,7 +76,7 @@ export function drawLayers(place, trace, state, { own, cross, fresh, first }) {
           "figcaption",
           { style: { "--columns": fresh.to + 1 } },
           t("heads.layer", { n: layer }),
-          newest && h("b", null, newest),
+          newest && h("b", null, nameNodes(newest)),
         ),
         pair(own, layer, fresh, dropped[i]),
         cross && has(cross, layer) && h("div", { class: "cache-cross" }, pair(cross, layer, source, [])),

@@ -118,10 +118,10 @@ const LANDING = 250;
 export function createDraw(session) {
   const said = h("span", { class: "draw-said", dataset: { testid: "dock-draw-said" } });
   const shares = h("span", { class: "shares", "aria-hidden": true, translate: "no" });
-  const names = h("span", { class: "draw-names", "aria-hidden": true, translate: "no" });
+  const kept = h("span", { class: "draw-kept", dataset: { testid: "dock-draw-kept" } });
   const noted = h("span", { class: "draw-note", dataset: { testid: "dock-draw-note" } });
   const attrs = { class: "draw", dataset: { testid: "dock-draw" } };
-  const node = h("div", attrs, said, noted, shares, names);
+  const node = h("div", attrs, said, noted, shares, kept);
   let drawn = "";
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   return {
@@ -142,8 +142,12 @@ export function createDraw(session) {
       const words = u !== null &&
         hit && { u: number(u, 2), token: tokenWords(session, hit, trace.written?.tokens[row]) };
       replaceChanged(said, words ? phrase(step ? "dock.draw_fell" : "dock.draw_falls", words) : t("dock.draw_none"));
-      replaceChanged(shares, sharesLine(parts, u));
-      replaceChanged(names, namesUnder(parts, u));
+      const named = namedIn(parts, u);
+      replaceChanged(
+        shares,
+        sharesLine(parts, u, (part) => named.includes(part)),
+      );
+      setText(kept, t("dock.draw_kept", { n: from.n_kept }));
     },
     /** In the place of the number: why a candidate is not drawn. @param {string|null} why */
     note(why) {
@@ -203,16 +207,8 @@ export function takenAfter(session, trace, state) {
   return (state.temperature === 0 ? shares[0] : shareAt(shares, u))?.id ?? null;
 }
 
-/** The names of the shares that are wide enough, and that of the one on which the number fell, below it. @param {Part[]} parts @param {number|null} u */
-function namesUnder(parts, u) {
-  const placed = parts.map((part) => {
-    const width = wordsWidth(part) / BAR;
-    const middle = part.hit && u !== null ? u : (part.from + part.to) / 2;
-    const left = Math.max(0, Math.min(1 - width, middle - width / 2));
-    return { ...part, left, right: left + width, fits: part.hit || width <= part.to - part.from };
-  });
-  const hit = placed.find((one) => one.hit);
-  return placed
-    .filter((one) => one.fits && (one === hit || !hit || one.right <= hit.left || one.left >= hit.right))
-    .map(({ left, hit, text }) => h("span", { class: hit ? "hit" : null, style: { left: `${left * 100}%` } }, text));
+/** The shares in which their names stand. That of the one on which the number falls is said over the bar: alone it would only say it again. @param {Part[]} parts @param {number|null} u @param {(part: Part) => number} [width] */
+export function namedIn(parts, u, width = wordsWidth) {
+  const named = parts.filter((part) => width(part) <= BAR * roomFor(part, u));
+  return named.some(({ hit }) => !hit) ? named : [];
 }

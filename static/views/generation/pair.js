@@ -5,7 +5,7 @@
 
 import { klBits, logSoftmax } from "../../model/compare/measure.js";
 import { attentionOf, attentionsOf, overviewOf, tapOf } from "../../model/description.js";
-import { namesIn, textOf, tokenName } from "../../model/labels.js";
+import { namesIn, offeredAfter, textOf, tokenName } from "../../model/labels.js";
 import { sharedLength } from "../../model/selection.js";
 import { comparedNodes, nodeShown } from "../../model/written.js";
 import { patchBetween, runOf } from "../../state/run.js";
@@ -64,8 +64,8 @@ export function draw(root, trace, state, actions) {
   const { session } = writerOf(actions);
   replace(
     parts.texts,
-    partedLine(state, two, session),
     [a, b].map((one, i) => textLine(i, one, common, { edit: edits[i], rest: restOf(state, two, i).map(session.word) })),
+    partedLine(state, two, session),
   );
   sayLength(parts, state, two, actions);
   replace(parts.next, nextRows(a, b));
@@ -150,7 +150,7 @@ function partedLine({ tree }, [a, b], session) {
   const all =
     Number.isFinite(ratio) && timesText(ratio) !== timesText(1) && h("span", null, phrase("pair.parted_all", vars)); // never over two lines
   const title = t("pair.parted_about", { n, whole: smallPercent(whole), other: smallPercent(other) });
-  return h("p", { class: "parted", title, dataset: { testid: "pair-parted" } }, split, " ", all);
+  return h("p", { class: "parted", title, dataset: { testid: "pair-parted" } }, h("span", null, split), " ", all);
 }
 
 /** A product of many probabilities has its size in its first digits. @param {number} p */
@@ -191,9 +191,8 @@ function nextRows(a, b) {
   const share = (/** @type {Node} */ { logP, likely }, /** @type {number} */ id) =>
     logP ? Math.exp(logP[id]) : (likely.find((one) => one.id === id)?.before ?? null);
   const rows = [...new Set([...a.likely.slice(0, LISTED), ...b.likely.slice(0, LISTED)].map(({ id }) => id))];
-  return strongest(rows.map((id) => ({ name: tokenName(known.get(id)), a: share(a, id), b: share(b, id), id }))).map(
-    rowOf,
-  );
+  const nameOf = (/** @type {number} */ id) => tokenName(offeredAfter(known.get(id), a.tokens.at(-1)));
+  return strongest(rows.map((id) => ({ name: nameOf(id), a: share(a, id), b: share(b, id), id }))).map(rowOf);
 }
 
 /** How far the two distributions are apart, over the whole vocabulary: in words, and the larger divergence in bits. @param {HTMLElement} root @param {Node} a @param {Node} b */

@@ -11,7 +11,7 @@ import { briefPercent, number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { nameNodes } from "../../ui/token_text.js";
 import { branchEnd, neighbour, offersPair } from "./tree_layout.js";
-import { editOf, forkPath, nodeLabel, pictureOf, SIZE, tokenShare, treeEdge } from "./tree_picture.js";
+import { editOf, forkPath, nodeLabel, pictureOf, SIZE, tokenShare, treeEdge, wordAfter } from "./tree_picture.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -170,7 +170,7 @@ export function createTree(session, player, actions) {
       replace(marks, more);
     });
     const row = items.querySelector(".stand");
-    if (row) bringIntoView(scroll, /** @type {HTMLElement} */ (row), Math.max(FADES, SIZE.mark * picture.zoom));
+    if (row) bringIntoView(scroll, /** @type {HTMLElement} */ (row), Math.max(FADES, picture.after));
     sayWhatIsHidden();
   }
 
@@ -292,8 +292,8 @@ function itemOf(picture, one, go) {
 }
 
 /** What could stand in the place of a token: pressed, it does. The arrow keys pass it; the dock offers the same. @param {Picture} picture @param {Stub} one @param {(one: Stub) => void} instead */
-function stubOf({ session, ends, row, zoom }, one, instead) {
-  const [word, taken] = [session.word(one.id), session.word(one.instead)];
+function stubOf({ session, tree, ends, row, zoom }, one, instead) {
+  const [word, taken] = [one.id, one.instead].map((id) => wordAfter(session, tree, one.up, id));
   const about = t("tree.instead", { token: tokenName(word), share: percent(one.p), taken: tokenName(taken) });
   const [x, to] = [ends[one.column - 1], ends[one.column]];
   const content = [
@@ -316,9 +316,9 @@ function stubOf({ session, ends, row, zoom }, one, instead) {
 
 /** "“and”, 62 %, drawn with seed 7: u 0.6312". @param {Picture} picture @param {Placed} one */
 function aboutOf({ session, tree }, { at }) {
-  const { ids, how, p, u, seed, name } = nodeAt(tree, at);
+  const { ids, up, how, p, u, seed, name } = nodeAt(tree, at);
   const vars = {
-    token: tokenName(session.word(ids[0])),
+    token: tokenName(wordAfter(session, tree, up, ids[0])),
     share: p === undefined ? "" : percent(p),
     seed: seed ?? "",
     u: u === undefined ? "" : number(u),

@@ -79,9 +79,9 @@ export function stubsOf(tree, all, way, offered, rows) {
 }
 
 /** A column at zoom 1, in pixels: at least and at most. */
-const [NARROW, WIDE] = [48, 118];
+const [NARROW, WIDE] = [48, 150];
 /** For so many columns there is room at a time, so that not every token that is written moves all others. */
-const FITS = [6, 9, 12, 16];
+const FITS = [4, 6, 9, 12, 16];
 
 /** How wide a column is at least, where so many have this room. @param {number} columns @param {number} room  in pixels @param {number} zoom */
 export function columnWidth(columns, room, zoom) {

@@ -2,8 +2,8 @@
 
 import { widthOf } from "../../chart/theme.js";
 import { groupsOf } from "../../model/edits.js";
-import { tokenLabel, tokenName } from "../../model/labels.js";
-import { nodeAt, wayTo } from "../../state/text_tree.js";
+import { offeredAfter, tokenLabel, tokenName } from "../../model/labels.js";
+import { nodeAt, textAt, wayTo } from "../../state/text_tree.js";
 import { plainText } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -17,8 +17,8 @@ import { branchEnd, columnEnds, columnWidth, placedFrom, stubsOf } from "./tree_
  * @import { Placed, Stub } from "./tree_layout.js"
  */
 
-/** Pixels at zoom 1: a row, one of many, one in a lesson, from its top to the edge, the bend of a fork, room around a label, after the last column a mark, and a name. */
-export const SIZE = { row: 50, close: 43, short: 33, line: 24, bend: 9, around: 18, mark: 44, name: 110 };
+/** Pixels at zoom 1: a row, one of many, one in a lesson, from its top to the edge, the bend of a fork, room around a label, after the last column a mark. */
+export const SIZE = { row: 50, close: 43, short: 33, line: 24, bend: 9, around: 18, mark: 44 };
 /** Up to this row they stand wide. */
 const FEW = 3;
 /** How many tokens of the prompt stand before the tree. */
@@ -26,8 +26,8 @@ const TAIL = 2;
 
 /**
  * @typedef {{session: Session, tree: TextTree, here: number, stand: number, trace: ModelTrace|null, zoom: number, room: number, high: number, brief: boolean}} Drawn  `stand`: the node of the chosen token; `room`, `high`: of the pane; `brief`: without probabilities
- * @typedef {Drawn & {all: Placed[], places: Map<number, Placed>, way: Set<number>, ends: number[], stubs: Stub[], row: number, width: number, height: number}} Picture
- *   `places`: by node; `way`: the nodes of the shown text up to that; `ends`: where each column ends
+ * @typedef {Drawn & {all: Placed[], places: Map<number, Placed>, way: Set<number>, ends: number[], stubs: Stub[], row: number, after: number, width: number, height: number}} Picture
+ *   `places`: by node; `way`: the nodes of the shown text up to that; `ends`: where each column ends; `after`: the room of what stands there
  */
 
 /** @param {Drawn} drawn @returns {Picture} */
@@ -47,28 +47,32 @@ export function pictureOf(drawn) {
     way: new Set(wayTo(tree, drawn.stand)),
     ends: /** @type {number[]} */ ([]),
     row: drawn.brief ? SIZE.short : stubs.length || all.some(({ row }) => row > FEW) ? SIZE.close : SIZE.row,
+    after: (SIZE.mark + Math.max(0, ...all.map((one) => nameRoom(tree, one)))) * zoom,
     width: 0,
     height: 0,
   };
   const root = roomOf(picture, all[0]);
-  const after = (SIZE.mark + (all.some(({ at }) => nodeAt(tree, at).name) ? SIZE.name : 0)) * zoom;
   const columns = Math.max(...all.map(({ column }) => column));
   picture.ends = columnEnds(
     all,
     (one) => roomOf(picture, one),
-    columnWidth(columns, picture.room - root - after, zoom),
+    columnWidth(columns, picture.room - root - picture.after, zoom),
   );
-  picture.width = picture.ends[picture.ends.length - 1] + after;
+  picture.width = picture.ends[picture.ends.length - 1] + picture.after;
   const used = 1 + Math.max(...[...all, ...stubs].map(({ row }) => row));
   if (stubs.length) picture.row = Math.max(SIZE.close, Math.min(SIZE.row, drawn.high / used / zoom));
   picture.height = used * picture.row * zoom;
   return picture;
 }
 
+/** A token as it is called after a node: a piece of a word is "…ries". @param {Session} session @param {TextTree} tree @param {number} up @param {number} id */
+export const wordAfter = (session, tree, up, id) =>
+  offeredAfter(session.word(id), session.word(/** @type {number} */ (textAt(tree, up).ids.at(-1))));
+
 /** @param {Picture} picture @param {number} at  of the beginning, the end of its text */
 export function nodeLabel({ session, tree }, at) {
   const { ids, up } = nodeAt(tree, at);
-  if (up >= 0 && ids.length === 1) return tokenName(session.word(ids[0]));
+  if (up >= 0 && ids.length === 1) return tokenName(wordAfter(session, tree, up, ids[0]));
   const labels = ids.slice(-TAIL).map((id) => tokenLabel(session.word(id)).replace(/^·(?=.)/, ""));
   return up < 0 ? `${ids.length > TAIL ? "… " : ""}${labels.join(" ")}` : labels.join("");
 }
@@ -80,6 +84,12 @@ export function tokenShare({ session, tree }, { at, up, edited }) {
   return session.offered(up).find(({ id }) => id === ids[0])?.before;
 }
 
+/** Of the name of a branch, after its mark, at zoom 1. @param {TextTree} tree @param {Placed} one */
+const nameRoom = (tree, { at }) => {
+  const { name } = nodeAt(tree, at);
+  return name ? widthOf(name, 14, "--font", 600) + 14 : 0;
+};
+
 /** Of its label, in pixels. @param {Picture} picture @param {Placed} one */
 function roomOf(picture, one) {
   const size = 14 * picture.zoom;
@@ -88,7 +98,8 @@ function roomOf(picture, one) {
   const p = tokenShare(picture, one) ?? 0.99;
   const share = picture.brief ? 0 : widthOf(briefPercent(p), size * 0.86, "--font", 400);
   const others = picture.stubs.filter(({ column }) => column === one.column);
-  const stubs = others.map(({ id }) => widthOf(tokenName(picture.session.word(id)), size * 0.86, "--font", 500));
+  const nameOf = (/** @type {Stub} */ { up, id }) => tokenName(wordAfter(picture.session, picture.tree, up, id));
+  const stubs = others.map((other) => widthOf(nameOf(other), size * 0.86, "--font", 500));
   return Math.max(label, edit, share, ...stubs) + SIZE.around * picture.zoom;
 }
 
