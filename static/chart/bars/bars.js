@@ -101,7 +101,7 @@ function listen(parts) {
 
 /**
  * @typedef {{id: number, text: string, bytes: string, partial: boolean, special: boolean, before: number,
- *   after: number, kept: boolean}} Candidate
+ *   after: number, kept: boolean, piece?: boolean}} Candidate
  * @typedef {Object} Bars
  * @property {Candidate[]} candidates
  * @property {number|null} actual  the id of the actual next token
