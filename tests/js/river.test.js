@@ -268,7 +268,7 @@ function whole(n, [, high], [width, top]) {
   return riverLayout(rolled, n - 1, { ...base, ...heightsOf(rolled, shared) });
 }
 
-/** @type {{window: [number, number], at: [number, number], usual: number, numbered: number}[]} `usual`: up to so many tokens, heads stand 4 high; `numbered`: each has its number */
+/** @type {{window: [number, number], at: [number, number], usual: number, numbered: number}[]} `usual`: with that many tokens or fewer, heads stand 4 high; `numbered`: each has its number */
 const SCREENS = [
   { window: [1280, 720], at: [1240, 222], usual: 16, numbered: 22 },
   { window: [1440, 900], at: [1400, 240], usual: 22, numbered: 26 },
