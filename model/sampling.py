@@ -63,11 +63,6 @@ class Distribution:
     masses: tuple[float, ...]
 
     @property
-    def mass_cut(self) -> float:
-        """The probability of all dropped tokens."""
-        return sum(self.masses)
-
-    @property
     def n_kept(self) -> int:
         return len(self.ranked)
 

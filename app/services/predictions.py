@@ -84,7 +84,6 @@ def prediction_json(tokenizer: TraceableTokenizer, dist: Distribution, n: int, s
     return {
         "candidates": candidates_json(tokenizer, dist, likeliest(dist.before, n)),
         "n_kept": dist.n_kept,
-        "mass_cut": dist.mass_cut,
         "masses_cut": dict(zip(FILTERS, dist.masses, strict=True)),
         "entropy_bits": dist.entropy_bits,
         "settings": {name: getattr(settings, name) for name in Sampling.model_fields},

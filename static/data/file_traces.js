@@ -130,7 +130,6 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
         cut: FILTERS[dist.cut[word.id] - 1] ?? null,
       })),
       n_kept: dist.kept.filter(Boolean).length,
-      mass_cut: dist.massCut,
       entropy_bits: entropyBits(dist.before),
       masses_cut: Object.fromEntries(FILTERS.map((name, i) => [name, dist.masses[i]])),
       settings: { min_p: 0, repetition_penalty: 1, banned: [], ...samplingOf(state) },

@@ -27,7 +27,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  *   mask: {shape: number[], data: Uint8Array}, pattern: Floats, overview: Floats}} Detail  one head in float32: of these roles, and of all others that are
  *   `head query key`, those that its attention has (`overview`: what its picture is drawn from; mask: uint8 reasons, 0 = allowed)
  * @typedef {{position: number, candidates: (VocabularyToken & {before: number, after: number, kept: boolean, cut: string|null})[], n_kept: number,
- *   actual?: number|null, mass_cut: number, masses_cut: Record<string, number>, entropy_bits: number, settings: {temperature: number, top_k: number, top_p: number}}} Prediction  of the next token:
+ *   actual?: number|null, masses_cut: Record<string, number>, entropy_bits: number, settings: {temperature: number, top_k: number, top_p: number}}} Prediction  of the next token:
  *   the most likely first, before and after the sampling settings
  * @typedef {{query: number, tensors: Record<string, Tensor>}} HeadRows  [head, 1, key] by tap: of the attentions with this query
  * @typedef {Object} Compared  the two runs that are compared

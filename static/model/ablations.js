@@ -67,13 +67,9 @@ export function mostNeeded(found, by, n) {
 }
 
 /**
- * The list of the heads that are needed, with those that were switched off from it where they stood: no other takes a place under the pointer.
- * It has `most` rows, of which one at least is needed: what was switched off first leaves it.
- * @template One @param {One[]} needed  in order @param {{at: number, one: One}[]} off @param {number} most @returns {One[]}
+ * The heads that are needed, `most` of them, with the one that was just switched off where it stood: no other takes its place
+ * under the pointer.
+ * @template One @param {One[]} needed  in order @param {{at: number, one: One}|undefined} off @param {number} most @returns {One[]}
  */
-export function withPlaces(needed, off, most) {
-  const last = off.slice(1 - most);
-  const rows = needed.slice(0, most - last.length);
-  for (const { at, one } of last.sort((a, b) => a.at - b.at)) rows.splice(at, 0, one);
-  return rows;
-}
+export const withOff = (needed, off, most) =>
+  off ? needed.slice(0, most - 1).toSpliced(off.at, 0, off.one) : needed.slice(0, most);

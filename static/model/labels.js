@@ -192,14 +192,19 @@ export function quotesAround({ text, partial, special, patch }) {
   return isMark ? quotesOf(text.trim()) : null;
 }
 
+/** The name of a punctuation mark: quotes around it, and its number. */
+const CAP_PARTS = ["[“「[]", "\\p{P}+", "[”」\\]]", "[₀-₉]*"];
+const CAP = new RegExp(`^${CAP_PARTS.map((part) => `(${part})`).join("")}$`, "u");
+const CAPS = new RegExp(`(${CAP_PARTS.join("")})`, "u");
+
 /** The parts of the name of a punctuation mark, which the page draws as a key cap: “.”₁; null: it is another name. @param {string} name */
 export function capOf(name) {
-  const found = /^([“「[])(\p{P}+)([”」\]])([₀-₉]*)$/u.exec(name);
+  const found = CAP.exec(name);
   return found && { open: found[1], mark: found[2], close: found[3], nth: found[4] };
 }
 
 /** A text in pieces: the names of punctuation marks, and what is between them. @param {string} text */
-export const capsIn = (text) => text.split(/([“「[]\p{P}+[”」\]][₀-₉]*)/u).filter(Boolean);
+export const capsIn = (text) => text.split(CAPS).filter(Boolean);
 
 /** Punctuation in quotes, without the spaces around it; null: it is something else. @param {Parameters<typeof quotesAround>[0]} token */
 const markName = (token) => quotesAround(token)?.join(token.text.trim()) ?? null;

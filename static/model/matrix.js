@@ -34,6 +34,12 @@ export function sum(terms) {
 /** @param {ArrayLike<number>} a @param {ArrayLike<number>} b @returns {number[]} */
 export const products = (a, b) => Array.from(a, (one, i) => one * b[i]);
 
+/** How much of a sum one of its parts is, along that sum: these shares add up to 1. @param {ArrayLike<number>} part @param {ArrayLike<number>} whole */
+export function shareAlong(part, whole) {
+  const squares = sum(products(whole, whole));
+  return squares === 0 ? 0 : sum(products(part, whole)) / squares;
+}
+
 /** ‖x‖ @param {ArrayLike<number>} x */
 export function lengthOf(x) {
   let squares = 0;

@@ -9,7 +9,7 @@
  *   that are not written after these, with probability 0 only after the settings
  * @param {number[]} banned  ids that are never sampled: their probability is 0 throughout
  * @param {Iterable<number>} seen  ids of the text so far, which are penalised
- * @returns {{before: Float64Array, after: Float64Array, kept: boolean[], cut: number[], massCut: number, masses: number[], order: number[]}}
+ * @returns {{before: Float64Array, after: Float64Array, kept: boolean[], cut: number[], masses: number[], order: number[]}}
  *   `cut`: which filter dropped a token (1 + its index in FILTERS; 0: none); `masses`: what each dropped; `order`: ids, the most likely
  *   before the settings first
  */
@@ -36,7 +36,6 @@ export function distribution(logits, { temperature, penalty, forbidden = [], ...
     kept,
     cut,
     masses,
-    massCut: masses.reduce((sum, p) => sum + p, 0),
     order: order.filter((id) => before[id] > 0),
   };
 }

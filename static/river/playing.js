@@ -1,9 +1,9 @@
 /** Below the picture: ▶ Watch with its slider, and which layer it shows. */
 
 import { setText } from "../ui/dom.js";
+import { layerTitle } from "../ui/heads.js";
 import { t } from "../ui/i18n.js";
 import { stageOf, WATCH_TIME } from "./draw/animation.js";
-import { layerTitle } from "./words/names.js";
 
 /** @import { Scene } from "./layout/layout.js" */
 
@@ -77,5 +77,5 @@ export function momentOf(scene, time) {
     .reverse()
     .flatMap((band) => band.columns.map(({ x0 }, layer) => ({ band, x0, layer })));
   const { band, layer } = passed.findLast(({ x0 }) => x0 <= x) ?? passed[0];
-  return stage.flow < 1 ? layerTitle(band, layer, false) : t("place.prediction");
+  return stage.flow < 1 ? layerTitle(band, layer) : t("place.prediction");
 }

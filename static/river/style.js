@@ -1,8 +1,8 @@
 /** Colours, letters and words of the picture, for this moment's theme and language. */
 
 import { cssColour, leastText, rampStops, rgb, rgbaAt, typeScale } from "../chart/theme.js";
+import { layerTitle } from "../ui/heads.js";
 import { t } from "../ui/i18n.js";
-import { layerTitle } from "./words/names.js";
 
 /** @import { PictureStyle } from "./draw/scene.js" */
 
@@ -56,9 +56,8 @@ function readStyle() {
     font: cssColour("--font"),
     type: least ? least / LABEL_SIZE : Math.min(MOST, typeScale()),
     least,
-    title: layerTitle,
-    counted: (band, layer) =>
-      t("river.layer_of", { title: layerTitle(band, layer, false), last: band.columns.length - 1 }),
+    title: (band, layer, narrow) => (narrow ? String(layer) : layerTitle(band, layer)),
+    counted: (band, layer) => t("river.layer_of", { title: layerTitle(band, layer), last: band.columns.length - 1 }),
     passed: t("river.passed"),
     stackName: (stack) => t(`residual.stack.${stack}`),
     folded: (n) => t("river.folded", { n }),

@@ -127,6 +127,13 @@ export function createPath({ actions, modelOf, frame, ground }) {
   inside.after(list.element);
   const arrive = arriving(frame);
   const uncover = uncovering(frame);
+  /** Tab comes to the tab of what is open; where that is in the list, to the first. */
+  const reach = () => {
+    const few = room.classList.contains("few");
+    const there = tabs.filter((tab) => !tab.hidden && !(few && RARE.includes(tab.dataset.view ?? "")));
+    const stop = there.find(({ ariaSelected }) => ariaSelected === "true") ?? there[0];
+    for (const tab of tabs) update(tab, { tabindex: tab === stop ? 0 : -1 });
+  };
   /** All tabs are in sight, or a list stands for the rare ones, or for all: the room is the same with edits and without. */
   const fit = () => {
     const width = room.clientWidth - GAP - SIGN;
@@ -138,6 +145,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
     room.classList.toggle("few", few);
     room.classList.toggle("folded", folded);
     list.fold(few && !folded);
+    reach();
     room.classList.toggle("no-walk", word > width - (folded ? list.element.offsetWidth : few ? most : all));
   };
   new ResizeObserver(fit).observe(room);
@@ -181,21 +189,18 @@ export function createPath({ actions, modelOf, frame, ground }) {
     update(trail, { "data-deepest": deepestOf(state, model) });
     const view = VIEWS.find(({ id }) => id === state.view);
     const open = view?.within?.(state, model) ?? view?.id;
-    const isOpen = (/** @type {View} */ { id }) => id === open;
     const offered = stations.filter((one) => hasView(one, model, state));
     stations.forEach((one, i) => {
       const on = one.id === open;
       tabs[i].hidden = !offered.includes(one); // an encoder has no next token
-      update(tabs[i], {
-        "aria-selected": String(on),
-        tabindex: on || (one === offered[0] && !offered.some(isOpen)) ? 0 : -1,
-      });
+      update(tabs[i], { "aria-selected": String(on) });
       if (on) frame.opened.setAttribute("aria-labelledby", tabs[i].id);
     });
     list.show(
       tabs.filter((_, i) => offered.includes(stations[i])),
       open,
     );
+    reach();
     walk.show(Boolean(view?.within));
     const now = `${open} ${offered.length}`;
     if (shown && now !== shown) requestAnimationFrame(fit); // with the layout of the frame; the first is observed

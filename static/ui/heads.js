@@ -80,6 +80,9 @@ export function headTitle(model, head) {
 export const ffnTitle = (model, stack, layer) =>
   t(stacksOf(model).length > 1 ? `ffn.title.${stack}` : "ffn.title", { layer });
 
+/** "Layer 3", "Decoder 3". @param {{stack: string}} of @param {number} layer */
+export const layerTitle = ({ stack }, layer) => t(`river.layer_${stack}`, { layer });
+
 /** "head 4·7", in a sentence. @param {any} model @param {Head} head */
 export function headWords(model, head) {
   const { of, vars } = columnOf(model, head);

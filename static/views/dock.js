@@ -335,7 +335,8 @@ function candidateOf(token, words, kind, more) {
 /** After a click, here or elsewhere, other chips and buttons of the dock come under the pointer, which has pointed at none of them until it moves. @param {HTMLElement} node @param {EventTarget} page @param {(event: Event) => void} moved */
 function restingAfterClick(node, page, moved) {
   let [at, own] = ["", true];
-  const placeOf = (/** @type {MouseEvent} */ { clientX, clientY }) => `${Math.round(clientX)} ${Math.round(clientY)}`;
+  // Of a click the browser drops the fraction.
+  const placeOf = (/** @type {MouseEvent} */ { clientX, clientY }) => `${Math.floor(clientX)} ${Math.floor(clientY)}`;
   const pressed = (/** @type {any} */ event) => {
     if (event.detail === 0) return; // a key, which has no place
     const here = (node.closest(".dock") ?? node).contains(event.target);

@@ -242,8 +242,10 @@ def test_the_walk_is_walked(page: "Page", cases: dict[str, Case]) -> None:
     page.wait_for_function("() => !document.querySelector('[data-testid=walk-play]').textContent.includes('❚❚')")
     assert at.inner_text() == f"step {total} of {total}"
     to_station(page, "prediction")
-    top = page.evaluate("() => scrollY")
-    page.get_by_test_id("walk-through").click()  # it plays at once, from what is open
+    pressed = "(button) => { scrollTo(0, 90); const top = scrollY; button.click(); return top; }"
+    top = page.get_by_test_id("walk-through").evaluate(pressed)
+    assert top > 0
+    # It plays at once, from what is open.
     page.wait_for_selector('[data-step="out.answer"][aria-current="step"]')
     expect(page.get_by_test_id("walk-play")).to_contain_text("Play")
     expect(page).not_to_have_url(re.compile("computation.plays"))

@@ -997,6 +997,20 @@ def test_a_link_replays_and_draws_nothing(page: "Page", text: str, prompt: list[
     assert ids_of(page) == prompt
 
 
+def test_a_way_that_was_not_taken_is_pressed(page: "Page", text: str, prompt: list[int]) -> None:
+    """Its token is written in the place of the one that was taken, which stays in the tree."""
+    show(page, text)
+    press(page, "step", len(prompt) + 1)
+    taken = ids_of(page)
+    other = page.get_by_test_id("tree-stub").first
+    token = int(other.get_attribute("data-id") or "")
+    other.click()
+    settled(page, len(prompt) + 1)
+    assert ids_of(page) == [*prompt, token]
+    expect(node(page, taken)).to_have_count(1)
+    expect(page.locator(f"[data-testid=tree-stub][data-id='{token}']")).to_have_count(0)
+
+
 # --- play and pause -------------------------------------------------------------------------------------------------
 
 

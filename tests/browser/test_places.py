@@ -186,10 +186,14 @@ def test_the_start_page_leads_on_and_back_returns(open_page: "Callable[..., Page
     page.get_by_test_id("start-step").click()
     expect(page.get_by_test_id("gen-step")).to_be_visible()
     expect(page.get_by_test_id("gen-step")).to_be_focused()  # Enter writes on
-    page.mouse.click(step["x"] + step["width"] / 2, step["y"] + step["height"] / 2)  # what stands there is not meant
-    expect(page.get_by_test_id("gen-cache")).to_be_hidden()
+    middle = (step["x"] + step["width"] / 2, step["y"] + step["height"] / 2)
+    under = "([x, y]) => document.elementFromPoint(x, y).closest('[data-testid]').dataset.testid"
+    assert page.evaluate(under, middle) == "dock-cache"
+    page.mouse.click(*middle)  # what stands there is not meant
     expect(page.get_by_test_id("start")).to_be_hidden()
     expect(page.get_by_test_id("token").last).to_contain_text("car")
+    expect(page.get_by_test_id("dock-cache")).to_have_attribute("aria-pressed", "false")
+    assert "drawer=" not in page.url
     page.locator(".brand").click()
     expect(page.get_by_test_id("start")).to_be_visible()
     expect(page.get_by_test_id("token").last).to_contain_text("car")  # what is written stays
@@ -1003,7 +1007,10 @@ def test_neither_a_place_nor_an_edit_moves_a_tab(open_page: "Callable[..., Page]
     still = page.locator(".path").locator(still).locator("visible=true")
     boxes = still.evaluate_all(LEFT_AND_RIGHT)
     walk = page.get_by_test_id("walk-through").evaluate_all(LEFT_AND_RIGHT)[0][0]
-    assert len(boxes) >= 9, "tabs, the list of the rare ones, and the switches"
+    names = still.evaluate_all("all => all.map(({ dataset }) => dataset.view ?? dataset.testid)")
+    every = ["tokens", "embedding", "qkv", "attention", "av", "ffn", "residual", "prediction"]
+    few = [*(one for one in every if one not in ("tokens", "residual")), "station-list"]
+    assert names == [*(every if size is SCREEN else few), "switch-causal", "tools"]
     to_station(page, "attention")
     expect(page.get_by_test_id("crumb-head")).to_be_visible()
     assert still.evaluate_all(LEFT_AND_RIGHT) == boxes
@@ -1021,6 +1028,20 @@ def test_neither_a_place_nor_an_edit_moves_a_tab(open_page: "Callable[..., Page]
     assert all(one[1] <= other[0] + 1.5 for one, other in pairwise(controls)), "nothing overlaps"
     assert len({round(middle / 8) for _, _, middle in controls}) == 1, "one line"
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+
+
+@pytest.mark.parametrize("view", ["tokens", "residual", "attention"])
+def test_tab_comes_to_the_tabs_also_where_what_is_open_is_in_the_list(
+    open_page: "Callable[..., Page]", view: str
+) -> None:
+    page = open_page(viewport=LAPTOP)
+    opened(page, view)
+    expect(page.locator(".stations")).to_have_class(re.compile("few"))
+    page.get_by_test_id("station-list").focus()
+    page.keyboard.press("Shift+Tab")
+    expect(page.locator(f"#tab-{'attention' if view == 'attention' else 'embedding'}")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("[data-testid=station]:focus")).to_have_attribute("aria-selected", "true")
 
 
 LEFT_AND_RIGHT = """(all) => all.map((one) => one.getBoundingClientRect())

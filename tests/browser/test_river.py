@@ -1077,8 +1077,13 @@ def test_a_layer_opens_in_place_and_closes(page: "Page") -> None:
 def test_the_legend_is_the_key_whichever_token_is_chosen(page: "Page") -> None:
     show(page, f"query=4&text={TEXT}")
     legend = page.get_by_test_id("river-legend")
-    expect(legend.get_by_text("Click a line to choose it, then hide it.")).to_be_visible()
-    expect(legend.get_by_text("darker: matters more")).to_be_visible()
+    for token in (4, 3):
+        page.get_by_test_id("token").nth(token).click()
+        expect(page.get_by_test_id("token").nth(token)).to_have_attribute("aria-description", "query")
+        expect(legend.get_by_text("Click a line to choose it, then hide it.")).to_be_visible()
+        expect(legend.get_by_text("darker: matters more")).to_be_visible()
+    page.get_by_test_id("token").first.click()  # it has no other token before it
+    expect(legend.get_by_text("Thicker: more information passed on to Tom₁.", exact=True)).to_be_visible()
 
 
 # --- cards ------------------------------------------------------------------------------------------------------------

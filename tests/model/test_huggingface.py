@@ -128,4 +128,3 @@ def test_every_filter_cuts_what_transformers_cuts_in_its_order(
         assert torch.equal(ours.kept, scores[0].isfinite())
         close(ours.after, nn.functional.softmax(scores[0], -1))
         assert ours.masses == pytest.approx([float(whole[cut == i].sum()) for i in (1, 2, 3, 4)], abs=1e-6)
-        assert sum(ours.masses) == pytest.approx(ours.mass_cut, abs=1e-12)

@@ -8,8 +8,9 @@ import { below } from "../../static/model/labels.js";
 import { boardOf } from "../../static/river/board.js";
 import { effectOf, nextSoFar } from "../../static/river/facts.js";
 import { darkness } from "../../static/river/style.js";
-import { answerName, layerTitle } from "../../static/river/words/names.js";
+import { answerName } from "../../static/river/words/names.js";
 import { briefPercent } from "../../static/ui/format.js";
+import { layerTitle } from "../../static/ui/heads.js";
 import { size, WIDTH } from "./dom.js";
 import { mounted } from "./page.js";
 import { createServer } from "./server.js";
@@ -203,7 +204,7 @@ function wide(drawn) {
   const across = (/** @type {number} */ x) => (x - first.x0) / (first.x1 - first.x0);
   const percent = (/** @type {number} */ layer) => `${short((100 * layer) / n)}%`;
   const titles = columns.map((_, layer) => {
-    const title = layerTitle(band, layer, false);
+    const title = layerTitle(band, layer);
     return `<text class="small" x="${percent(layer)}" dx="8" y="16">${title}</text>`;
   });
   const guesses = lensOf(drawn).map(({ name, text, final }, layer) => {
@@ -241,7 +242,7 @@ function phone(drawn) {
     `<rect${i === layer ? ` class="on"` : ""} x="${percent(i)}" y="1" width="${percent(1)}" height="52" rx="5"/>`,
     `<text x="${percent(i)}" dx="5" y="12">${i}</text>`,
   ]);
-  const [whole, last] = [layerTitle(band, layer, false), n - 1];
+  const [whole, last] = [layerTitle(band, layer), n - 1];
   const title = marked("river.layer_of", "{title}{last}").replace("{title}", whole).replace("{last}", `${last}`);
   const { name, text } = lensOf(drawn)[layer];
   const across = (/** @type {number} */ x) => (x - x0) / (x1 - x0);

@@ -6,6 +6,7 @@ import { headKey } from "../../model/edits.js";
 import { nameText } from "../../model/labels.js";
 import { sideOf } from "../../model/sides.js";
 import { briefPercent } from "../../ui/format.js";
+import { layerTitle } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { effectOf, nextSoFar } from "../facts.js";
 import { mostOf } from "../layout/heads.js";
@@ -15,7 +16,6 @@ import {
   hasBars,
   headLegendOf,
   headWordsOf,
-  layerTitle,
   lensTitleOf,
   shareBetween,
   writtenLabels,
@@ -163,7 +163,7 @@ function headStyle({ facts, trace }, preview, squares) {
     isHead: (/** @type {Square} */ { attention, layer, head }) =>
       preview?.head.attention === attention && preview.head.layer === layer && preview.head.head === head,
     headsTitle: (/** @type {Open} */ open) => {
-      const layer = layerTitle(open, open.layer, false);
+      const layer = layerTitle(open, open.layer);
       // On a phone the key of the colours is below the heads: its few words stand over them.
       if (showsChange({ facts, trace })) return t("river.heads_changed_of", { layer });
       const bars = hasBars(trace) ? t("river.head_bars_short") : "";

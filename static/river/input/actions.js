@@ -9,6 +9,7 @@ import { nameText } from "../../model/labels.js";
 import { sameValue } from "../../state/view_state.js";
 import { plainText } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
+import { layerTitle } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { nextOffered } from "../../views/dock.js";
 import { isModel, outward, placeOf } from "../../views/places.js";
@@ -16,7 +17,7 @@ import { choosing, effectOf, isKnockedOut } from "../facts.js";
 import { edgesTo } from "../knockout_effects.js";
 import { previewOf } from "../layout/heads.js";
 import { openingHead, openingLayer, openLayer } from "../view_state.js";
-import { answerName, endsOf, ffnRatio, layerTitle, lossOf, rowName } from "../words/names.js";
+import { answerName, endsOf, ffnRatio, lossOf, rowName } from "../words/names.js";
 import { previewWords } from "../words/sentence.js";
 import { layerAt, widestAt } from "./places.js";
 
@@ -42,7 +43,7 @@ import { layerAt, widestAt } from "./places.js";
 function lineWords(facts, line) {
   const { row, rolled } = facts;
   const writes = line.to === 0 && rolled[0].river.side === "target";
-  const layer = layerTitle(rolled[line.to].river, line.layer, false);
+  const layer = layerTitle(rolled[line.to].river, line.layer);
   const attends = t(writes ? "river.looks_writes" : "river.looks", { layer, ...endsOf(facts, line) });
   if (isKnockedOut(facts, line)) return [attends, t("river.is_cut")];
   const part = t("river.share", { share: briefPercent(line.share), token: nameText(rowName(facts, row)) });
@@ -69,7 +70,7 @@ function lossWords(trace, facts, head) {
 /** An FFN in words. @param {Facts} facts @param {Bead} bead */
 function beadWords(facts, bead) {
   const [{ river }] = facts.rolled;
-  const layer = layerTitle(river, bead.layer, false);
+  const layer = layerTitle(river, bead.layer);
   return t("river.ffn", { layer, token: nameText(rowName(facts, facts.row)), times: ffnRatio(bead) });
 }
 
@@ -79,7 +80,7 @@ function wordsAtPlace(facts, scene, place) {
   const line = widestAt(scene, place);
   const at = layerAt(scene, place);
   const token = to - from > 1 ? t("river.folded", { n: to - from }) : nameText(rowName(facts, from, place.band));
-  const where = t("river.at", { token, layer: layerTitle(at, at.layer, false) });
+  const where = t("river.at", { token, layer: layerTitle(at, at.layer) });
   const own = scene.bands[place.band].chosen === from && to - from === 1;
   const bead = own ? scene.beads.find(({ layer }) => layer === place.layer) : undefined;
   const words = [where, ...(line ? lineWords(facts, line) : [t("river.no_line")])];
@@ -143,7 +144,7 @@ export function actionsOf(newest, facts, { measuring }) {
     knockOut: canKnockOut ? (line) => toggle([line]) : null,
     offers(line) {
       const [{ river }, head, cut] = [facts.rolled[line.to], carrierOf(trace, facts, line), isKnockedOut(facts, line)];
-      const where = cut ? "" : t("river.hide_in", { layer: layerTitle(river, line.layer, false) });
+      const where = cut ? "" : t("river.hide_in", { layer: layerTitle(river, line.layer) });
       const name = head ? t("card.head", head) : "";
       return {
         hide: canKnockOut ? where || t("river.restore", { n: 1 }) : "",

@@ -2,10 +2,11 @@
 
 import { sameValue } from "../../state/view_state.js";
 import { replaceChanged, setText, update } from "../../ui/dom.js";
+import { layerTitle } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { boxedText } from "../../ui/token_text.js";
 import { squareAt } from "../layout/heads.js";
-import { layerTitle } from "../words/names.js";
+
 import { beadAt, hitAt, layerAt, linkAt, placeAfterKey, stripAt, titleAt, widestAt } from "./places.js";
 import { listenToGestures } from "./scrolling.js";
 
@@ -305,7 +306,7 @@ function showEye(eye, { scene, actions, pointer }, at) {
   Object.assign(eye.dataset, { of, layer, part, head: head?.head ?? "" });
   const off = head ? actions.isHeadOff(head) : actions.isPartOff({ stack: of, layer }, inLayer);
   const effect = head && !off ? actions.tellOff(head) : [];
-  const title = head ? "" : layerTitle({ stack: of }, layer, false);
+  const title = head ? "" : layerTitle({ stack: of }, layer);
   const [left, top] = head
     ? [
         x + Math.max(width - EYE_IN_SQUARE - 1, width / 2 + OFF_MIDDLE),

@@ -3,10 +3,11 @@
 import { widthOf } from "../../chart/theme.js";
 import { nameText } from "../../model/labels.js";
 import { lowSheet } from "../../ui/dom.js";
+import { layerTitle } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { isDeep, isLarge } from "../facts.js";
 import { currentStyle, textSize } from "../style.js";
-import { headWordsOf, layerTitle, lensTitleOf, WROTE, writtenLabels, wroteOf } from "../words/names.js";
+import { headWordsOf, lensTitleOf, WROTE, writtenLabels, wroteOf } from "../words/names.js";
 import { LABEL_GAP, rowCount } from "./bands.js";
 import { headsOf, heightOfHeads, heightOfOpen } from "./heads.js";
 
@@ -105,7 +106,7 @@ export function frameOf(canvas, shown, width, { unfolded }) {
   const weight = whole ? 500 : 700; // in the strip one is bold
   const places = phone ? {} : placesOf(canvas, has, weight);
   const titles = measureOn(canvas, weight)(
-    facts.rolled.map(({ river }) => layerTitle(river, river.layers - 1, false)),
+    facts.rolled.map(({ river }) => layerTitle(river, river.layers - 1)),
     13,
   );
   const drawn = headsOf(trace, facts, bare ? null : heads);

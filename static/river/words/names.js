@@ -65,11 +65,6 @@ export function answerName({ token, name }) {
   return token.partial ? partText(token) : namesIn([token])[0];
 }
 
-/** @param {{stack: string}} band @param {number} layer @param {boolean} narrow */
-export function layerTitle({ stack }, layer, narrow) {
-  return narrow ? String(layer) : t(`river.layer_${stack}`, { layer });
-}
-
 /** What the line of the answers so far is called. @param {ModelTrace} trace */
 export const lensTitleOf = ({ classes }) => t(classes ? "river.so_far" : "river.next");
 

@@ -10,12 +10,13 @@ import { indexOfMost, rowIn, sum } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { h } from "../../ui/dom.js";
 import { briefPercent, integer, number, signed } from "../../ui/format.js";
+import { layerTitle } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { nameNodes } from "../../ui/token_text.js";
 import { drawOf, takenBy } from "../../views/generation/draw_bar.js";
 import { writerOf } from "../../views/generation/player.js";
 import { placeOf } from "../../views/places.js";
-import { answerMark, answerName, keyMark, keyNameOf, layerTitle, queryMark } from "./names.js";
+import { answerMark, answerName, keyMark, keyNameOf, queryMark } from "./names.js";
 
 /**
  * @import { Detail, ModelTrace, Prediction } from "../../data/model_trace.js"
@@ -153,7 +154,7 @@ export function spotWords(spot) {
 /** @param {FfnSpot} spot @returns {Words|null} */
 function ffnWords({ token, stack, layer, ratio, waits, adds, off }) {
   if (ratio === null && !adds) return null;
-  const words = { layer: layerTitle({ stack }, layer, false), token: queryMark(token) };
+  const words = { layer: layerTitle({ stack }, layer), token: queryMark(token) };
   if (waits) return phrase("say.ffn", words);
   if (!adds) return phrase("say.ffn_adds", { ...words, times: number(ratio ?? 0, 2) });
   const logit = {
@@ -232,7 +233,7 @@ export function besideWritten(facts, head, spot) {
   if (spot?.at === "ffn" && spot.adds) {
     const { adds, stack, layer } = spot;
     const words = { answer: answerMark(adds.answer), value: signed(adds.value, 2) };
-    return phrase("say.beside_ffn", { ...words, layer: layerTitle({ stack }, layer, false) });
+    return phrase("say.beside_ffn", { ...words, layer: layerTitle({ stack }, layer) });
   }
   if (spot?.at === "embedding" && spot.from === "row") return [t("say.beside_embedding", { row: spot.id })];
   return [];

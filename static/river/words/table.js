@@ -3,9 +3,10 @@
 import { nameText } from "../../model/labels.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
+import { layerTitle } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { effectOf } from "../facts.js";
-import { endsOf, ffnRatio, layerTitle, rowName } from "./names.js";
+import { endsOf, ffnRatio, rowName } from "./names.js";
 
 /**
  * @import { Facts } from "../facts.js"
@@ -92,14 +93,14 @@ export function entryOf(facts, line) {
   const after = effectOf(facts, line)?.p;
   return {
     ...endsOf(facts, line),
-    layer: layerTitle(facts.rolled[line.to].river, line.layer, false),
+    layer: layerTitle(facts.rolled[line.to].river, line.layer),
     share: line.share,
     after: after === undefined ? t("river.table.unknown") : briefPercent(after),
   };
 }
 
 /** As a row of the table. @param {Facts} facts @param {Bead} bead @returns {[string, string]} */
-export const beadEntry = ({ rolled: [{ river }] }, bead) => [layerTitle(river, bead.layer, false), ffnRatio(bead)];
+export const beadEntry = ({ rolled: [{ river }] }, bead) => [layerTitle(river, bead.layer), ffnRatio(bead)];
 
 /** What the picture means: its key, or where that is not all, in words. @param {HTMLElement} legend  a key and a place for words @param {Facts} facts @param {number} pool */
 export function drawLegend(legend, facts, pool) {
@@ -123,5 +124,5 @@ function legendOf(facts) {
   const widths = t("river.legend_widths", { token });
   if (!measured) return isSaved ? widths : `${widths}${t("river.legend_uncuttable")}`;
   if (measured.error) return `${widths}${t("river.legend_unmeasured")}`;
-  return measured.idle ? widths : `${widths}${t("river.legend_measuring")}`;
+  return measured.idle || measured.done ? widths : `${widths}${t("river.legend_measuring")}`;
 }

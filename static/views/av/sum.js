@@ -1,7 +1,7 @@
 /** One element of z as a sum in words, and how much each key contributes to the row. */
 
 import { namesIn } from "../../model/labels.js";
-import { columnIn, largest, lengthOf, products, rowIn, sum } from "../../model/matrix.js";
+import { columnIn, largest, lengthOf, products, rowIn, shareAlong, sum } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { knowsScores, scoringOf, valuesFor } from "../../model/weight_arithmetic.js";
 import { queryName } from "../../model/written.js";
@@ -127,11 +127,7 @@ export function drawShares(place, trace, z, { query, key }, onChoose) {
   const total = all.reduce((sum, { moved }) => sum + moved, 0);
   const names = namesIn(keys.tokens);
   const token = h("b", { class: "q", translate: "no" }, queryName(trace, query));
-  const whole = sum(products(rowIn(z, query), rowIn(z, query)));
-  const along =
-    whole === 0
-      ? 0
-      : (pattern.data[query * names.length + key] * sum(products(rowIn(v, key), rowIn(z, query)))) / whole;
+  const along = pattern.data[query * names.length + key] * shareAlong(rowIn(v, key), rowIn(z, query));
   const about = { key: h("b", { class: "k", translate: "no" }, names[key]), share: percent(along) };
   const says = all.length ? h("span", null, phrase("av.shares_about", about)) : t("av.shares_none");
   nameOfPart(place, phrase("av.shares_title", { token }), says);

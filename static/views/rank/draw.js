@@ -13,7 +13,7 @@ import {
   showsEffects,
 } from "../../data/explain.js";
 import { measureAblations, measurePatches } from "../../data/streams.js";
-import { effectMaps, mostNeeded, withPlaces } from "../../model/ablations.js";
+import { effectMaps, mostNeeded, withOff } from "../../model/ablations.js";
 import { withChanges } from "../../model/compare/runs.js";
 import { attentionsOf, can, hasVocabulary, splitsLogits } from "../../model/description.js";
 import { headKey, headsOff } from "../../model/edits.js";
@@ -300,7 +300,7 @@ function drawNeeds(parts, { by, start, found, done, error, pad }, trace, actions
     parts.listed = {
       start,
       values: heads.map((one) => one[by]),
-      heads: withPlaces(stay, [...parts.off.values()].slice(-1), MANY),
+      heads: withOff(stay, [...parts.off.values()].at(-1), MANY),
     };
   }
   const rows = parts.listed.heads.map((one, at) => {

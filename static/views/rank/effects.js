@@ -212,7 +212,7 @@ export function drawEdited(root, trace, state, actions, tokens) {
   const { was, measured, offered } = answersUnderEdits(trace, state, tokens);
   if (measured === null) return keepingFocus(root, () => replace(root, t("rank.edited")));
   const change = () => actions.set({ answer: Number(choice.value) === was ? null : Number(choice.value) });
-  const attrs = { "aria-label": t("rank.measured_for"), dataset: { testid: "rank-answer", focus: "rank-answer" } };
+  const attrs = { "aria-label": t("rank.measured_for"), dataset: { focus: "rank-answer" } };
   const options = offered.map(({ id, name }) => h("option", { value: id }, name));
   const choice = /** @type {HTMLSelectElement} */ (h("select", { ...attrs, on: { change } }, options));
   choice.value = String(measured);

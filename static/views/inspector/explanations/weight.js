@@ -3,7 +3,7 @@
 import { drawTermBars } from "../../../chart/bars/bars.js";
 import { dividesProducts, normPlace, stackOf } from "../../../model/description.js";
 import { zeroAfter } from "../../../model/mask_edits.js";
-import { cellIn, columnIn, indexOfMost, products, rowIn, sum } from "../../../model/matrix.js";
+import { cellIn, columnIn, indexOfMost, products, rowIn, shareAlong, sum } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
 import { biasRole, scoringOf, underRoot, valuesFor, vectorOf } from "../../../model/weight_arithmetic.js";
 import { queryName } from "../../../model/written.js";
@@ -79,17 +79,15 @@ export function weightTerms(
 }
 
 /**
- * What the weight does: a·v, and its share of z = Σ a·v, whose shares over all keys sum to 1.
+ * What the weight does: a·v, and its share of z = Σ a·v.
  * @param {Matrix} pattern @param {Matrix} v  what each key
  *   passes on to this query @param {number} query @param {number} key
  */
 function handedOver(pattern, v, query, key) {
-  const nKey = v.shape[0];
-  const weights = pattern.data.subarray(query * nKey, (query + 1) * nKey);
+  const weights = rowIn(pattern, query);
   const part = Array.from(rowIn(v, key), (one) => weights[key] * one);
   const z = part.map((_, d) => sum(products(weights, columnIn(v, d))));
-  const whole = sum(products(z, z));
-  return { part, z, share: whole === 0 ? 0 : sum(products(part, z)) / whole };
+  return { part, share: shareAlong(part, z) };
 }
 
 /**
