@@ -163,6 +163,12 @@ export function groupsOf(state, model) {
   return [true, false].reduce(byRow, groups);
 }
 
+/** The head that alone stays on in its layer, where nothing but its neighbours is off; null: there is none. @param {State["interventions"]} interventions @param {any} model @returns {Head|null} */
+export function onlyOn(interventions, model) {
+  const off = groupsOf({ interventions, paused: [] }, model).filter((one) => "head" in one);
+  return off.length === 1 && off[0].kind === "only" ? off[0].head : null;
+}
+
 /** How many edits they are: a connection is one, in however many layers, and so is each head that is off. @param {Group[]} groups */
 export const countOf = (groups) =>
   groups.reduce((sum, one) => sum + (one.kind === "edges" || one.kind === "heads" ? one.n : 1), 0);

@@ -3,9 +3,11 @@
 import { MANY_LAYERS, MANY_TOKENS } from "../data/explain.js";
 import { requestOf } from "../data/request.js";
 import { riversOf } from "../data/wire.js";
+import { mostNeeded } from "../model/ablations.js";
 import { isDifference, maskChanges, sideShown } from "../model/compare/runs.js";
 import { rollout, rolloutToCome } from "../model/contribution_rollout.js";
 import { answeringStack, attentionsOf, can } from "../model/description.js";
+import { onlyOn } from "../model/edits.js";
 import { edgeKey, knockoutsOf, toggled } from "../model/interventions.js";
 import { namesOf, offeredAfter } from "../model/labels.js";
 import { memo } from "../model/memo.js";
@@ -22,6 +24,7 @@ import { riverState } from "./view_state.js";
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { River } from "../data/wire.js"
  * @import { MaskChanges } from "../model/compare/runs.js"
+ * @import { Head } from "../model/edits.js"
  * @import { Rollout } from "../model/contribution_rollout.js"
  * @import { SideName, Stack } from "../model/description.js"
  * @import { Edge } from "../model/interventions.js"
@@ -154,6 +157,8 @@ export function samePicture(was, now) {
  * @property {Fall|null} fall  null: nothing is changed
  * @property {boolean} [difference]  whether changes are shown, and not what there is now
  * @property {Measured|null} measured  null: this model has no effects
+ * @property {Head|null} [only]  the head that alone stays on in its layer
+ * @property {(Head & {p: number})|null} [needed]  where heads are off: the one that the answer now needs most, and what is left without it
  * @property {boolean} canKnockOut  whether any line can be knocked out
  * @property {boolean} isSaved  whether it comes from a file
  * @property {boolean} waits  whether its lines are still to come
@@ -236,7 +241,16 @@ export function factsOf(trace, state, rolls, measuring) {
   return {
     ...{ rolled, before, was, row, names, answers, answersBefore, knockouts, masks, fall, difference },
     ...{ measured, canKnockOut, isSaved, waits, isEnd, written: choosesWritten(state, trace.model) },
+    only: masks?.heads.length ? onlyOn(state.interventions, trace.model) : null,
+    needed: canKnockOut && masks?.heads.length && fall ? neededIn(trace, fall.answer) : null,
   };
+}
+
+/** The head that an answer needs most; null: it is not measured yet, or none is needed. @param {Pick<ModelTrace, "ablations">} trace @param {Answer} answer */
+function neededIn({ ablations }, { id }) {
+  if (ablations?.start?.answer !== id) return null;
+  const [most] = mostNeeded(ablations.found, "delta", 1);
+  return most?.kind === "head" ? most : null;
 }
 
 /** @param {Answer} answer @param {Answer[]} answers @param {Facts["measured"]} measured @returns {Fall} */

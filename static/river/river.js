@@ -4,7 +4,7 @@ import { widthOf } from "../chart/theme.js";
 import { rankState } from "../data/explain.js";
 import { editing, sideShown } from "../model/compare/runs.js";
 import { can, trainedCausal } from "../model/description.js";
-import { headKey, withoutHeadsOff } from "../model/edits.js";
+import { headKey, headToggled, withoutHeadsOff } from "../model/edits.js";
 import { partAt, partToggled } from "../model/formula_edits.js";
 import { everyLayer, withoutKnockouts } from "../model/interventions.js";
 import { isPart, nameText } from "../model/labels.js";
@@ -158,7 +158,7 @@ function createRiver(parts) {
     if (!now || !button) return;
     if (button.dataset.focus === "compare-texts") return writerOf(now.actions).session.compareFork();
     if (button.dataset.focus === "other-text") return writerOf(now.actions).session.goToOther();
-    const { hides, puts, off } = button.dataset;
+    const { hides, puts, off, turns } = button.dataset;
     const { trace, state, actions } = now;
     parts.board.canvas.focus({ preventScroll: true }); // the button goes
     if (off) {
@@ -166,8 +166,13 @@ function createRiver(parts) {
         partToggled(now, partAt(state, trace.model, "ffn"), trace.attentions);
       return actions.set(editing(actions.get(), trace.model, turned));
     }
+    const chosen = placeOf(state).name === "head" ? position(state, trace) : {};
+    if (turns && last?.needed) {
+      const { needed } = last;
+      const turned = (/** @type {State} */ now) => ({ ...headToggled(now, needed, trace.attentions), ...chosen });
+      return actions.set(editing(actions.get(), trace.model, turned));
+    }
     if (puts) {
-      const chosen = placeOf(state).name === "head" ? position(state, trace) : {};
       const back = (/** @type {State} */ now) => {
         if (puts === "heads") return { interventions: withoutHeadsOff(now.interventions) };
         if (puts === "causal") return everyLayer(now, trainedCausal(trace.model), trace.model);
@@ -181,7 +186,7 @@ function createRiver(parts) {
     // the newest knockouts are the page's, not those of the trace that is shown
     const hidden = hiding(actions.get(), trace, edges, hides === "wider" ? withoutKnockouts : undefined);
     // The cell stays chosen, though another has the most weight now.
-    actions.set(placeOf(state).name === "head" ? { ...hidden, ...position(state, trace) } : hidden);
+    actions.set({ ...hidden, ...chosen });
   });
   // The button is below the picture, which may have left the screen.
   parts.watch.addEventListener("click", () => {

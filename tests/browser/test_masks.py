@@ -271,6 +271,38 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     expect(switch).to_have_attribute("aria-checked", "false")
 
 
+def test_an_edit_has_its_cross_in_a_narrow_window_and_the_sentence_goes_on(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 1280, "height": 720})
+    text = "Tom lost his red car. Tom was sad. Mom found the red"
+    place = {"text": text, "view": "attention", "layer": 5, "head": 5, "river__shown": "on"}
+    page.goto(link({"model": "stories-gpt"} | place))
+    says, remove, eye = (page.get_by_test_id(name) for name in ("river-says", "edit-only-remove", "head-eye"))
+    page.get_by_test_id("hide-in-head").click()
+    page.get_by_test_id("hide-wider").click()
+    page.get_by_test_id("hide-wider").click()
+    wait_for_run(page, "run.interventions?.length === 6")
+    words = page.locator(".edits-button > .words")
+    expect(words).to_have_text("all layers: red₂ ↛ car")
+    assert words.evaluate("(one) => one.scrollWidth <= one.clientWidth"), "it is said whole"
+    eye.click()
+    says.get_by_test_id("heads-on").click()  # of several edits, too
+    expect(words).to_have_text("all layers: red₂ ↛ car")
+    remove.click()
+    wait_for_run(page, "!run.interventions")
+    eye.click()
+    more = says.get_by_test_id("head-off-too")
+    expect(more).to_have_text("Switch off 3·4 too")
+    told = says.inner_text().split("→")[1].strip(" .")
+    more.click()
+    expect(says).to_contain_text("Heads 5·5, 3·4 are off")
+    expect(says).to_contain_text(f" to {told}")
+    page.get_by_test_id("note-masks").click()
+    eye.click(modifiers=["Shift"])
+    expect(says).to_contain_text("Only head 5·5")
+    says.get_by_role("button", name="Switch the others on again").click()
+    wait_for_run(page, "!run.interventions")
+
+
 def test_only_one_head_of_a_layer_is_one_edit_that_keys_undo(page: "Page", model: checkpoint.Checkpoint) -> None:
     other = {"kind": "ablate", "where": {"attention": "self", "layer": 0, "role": "z", "head": 1}}
     open_page_at(
@@ -284,7 +316,7 @@ def test_only_one_head_of_a_layer_is_one_edit_that_keys_undo(page: "Page", model
     wait_for_run(page, f"run.interventions?.length === {model.config.n_head - 1}")
     expect(page.get_by_test_id("edits-list")).to_have_text("1 of 2 edits")
     page.get_by_test_id("edits-list").click()
-    expect(words).to_have_text(["Head 0·1: output set to", f"layer {LAYER}: only head {LAYER}·{HEAD}"])
+    expect(words).to_have_text(["Head 0·1: output set to", f"only head {LAYER}·{HEAD}"])
     page.keyboard.press("Control+z")
     expect(chip).to_have_count(1)
     page.keyboard.press("Control+Shift+z")

@@ -10,6 +10,7 @@ import {
   headsOff,
   headToggled,
   onlyHead,
+  onlyOn,
   switched,
   withEdits,
   without,
@@ -54,6 +55,15 @@ test("only one head of a layer is one chip, and the same again puts all back", (
   const group = groupsOf(one, decoder).at(-1);
   assert.ok(group && "head" in group);
   assert.deepEqual(onlyHead(one, headAt(0, 1), attentions), { interventions: hidden.interventions, paused: [] });
+});
+
+test("the sentence names the head that alone stays on, if nothing but its neighbours is off", () => {
+  const { description } = decoder;
+  const three = { ...decoder, description: { ...description, attentions: [{ ...attentions[0], n_head: 3 }] } };
+  const { interventions } = onlyHead(hidden, headAt(0, 1), three.description.attentions);
+  assert.deepEqual(onlyOn(interventions, three), headAt(0, 1));
+  assert.equal(onlyOn(headToggled(stateWith({ interventions }), headAt(1, 0), attentions).interventions, three), null);
+  assert.equal(onlyOn(hidden.interventions, three), null);
 });
 
 test("an edit that is set aside keeps its place among the others, in no run and in the link", () => {

@@ -612,6 +612,36 @@ test("in the strip over a head, its line alone is not pale; what is hidden or of
   );
 });
 
+test("a line that one head lost is named after what its layer says of heads that are off", () => {
+  /** @type {{text: string, from: number, to: number}[]} */
+  const texts = [];
+  const measureText = (/** @type {string} */ text) => ({ width: 6 * text.length });
+  const fillText = (/** @type {string} */ text, /** @type {number} */ from) =>
+    texts.push({ text, from, to: from + measureText(text).width });
+  const pen = new Proxy({ measureText, fillText }, { get: (own, name) => Reflect.get(own, name) ?? (() => {}) });
+  const scene = riverLayout(rollout(rivers(SMALL), "main", 1), 1, { ...FRAME, strip: 70 });
+  const ghost = { ...scene.lines.filter(({ own, layer }) => !own && layer === 1)[0], head: 2 };
+  const path = () => ({ moveTo: () => {}, bezierCurveTo: () => {} });
+  const style = {
+    ...{ type: 1, least: 0, font: "", colours: {}, path, title: () => "", counted: () => "", passed: "" },
+    ...{ stage: null, preview: null, hovered: null, picked: null, bead: null, cursor: null, over: null },
+    ...{ tone: () => "", bars: [], onlyHead: (/** @type {string} */ head) => `${head} only` },
+  };
+  const drawn = (/** @type {string} */ off) => {
+    texts.length = 0;
+    const headsOff = (/** @type {string} */ _, /** @type {number} */ layer) => (layer === 1 ? off : "");
+    drawMoving(/** @type {any} */ (pen), { ...scene, ghosts: [ghost] }, /** @type {any} */ ({ ...style, headsOff }));
+    return texts.filter(({ text }) => text !== "");
+  };
+  const [alone] = drawn("");
+  const width = scene.bands[0].columns[1].x1 - scene.bands[0].columns[1].x0;
+  const off = "x".repeat(Math.floor(width / 2 / 6) + 1); // past the middle of its layer
+  const [only, layer] = drawn(off);
+  assert.deepEqual([alone.text, only.text, layer.text], ["1·2 only", "1·2 only", off]);
+  assert.ok(only.from >= layer.to + 8, `${only.from} ${layer.to}`);
+  assert.ok(only.to <= scene.bands[0].columns[1].x1);
+});
+
 test("where the difference is shown, a head's square has what each weight gained or lost", () => {
   const data = (/** @type {number[]} */ ...bytes) => ({ data: Uint8Array.from(bytes) });
   const hidden = Uint8Array.of(0, 8, 0, 1);

@@ -39,7 +39,7 @@ function drawRivers(pen, scene, given) {
     const thin = scene.isStrip && scene.ghosts.length > MOST_NAMED ? 1.2 : 1.8;
     for (const ghost of scene.ghosts) drawGhost(pen, ghost, thin, style);
     const ofHeads = scene.ghosts.filter((ghost) => ghost.head !== undefined);
-    if (ofHeads.length <= MOST_NAMED) for (const ghost of ofHeads) drawGhostName(pen, ghost, style);
+    if (ofHeads.length <= MOST_NAMED) for (const ghost of ofHeads) drawGhostName(pen, ghost, scene, style);
   }
   pen.restore();
 }
@@ -47,11 +47,12 @@ function drawRivers(pen, scene, given) {
 /** More hidden heads than this would write over each other. */
 const MOST_NAMED = 2;
 
-/** In which head alone a line is knocked out: the line beside it is what the other heads still pass on. @param {Pen} pen @param {Line} ghost @param {PictureStyle} style */
-function drawGhostName(pen, { x0, y0, x1, y1, layer, head }, style) {
+/** In which head alone a line is knocked out: the line beside it is what the other heads still pass on. @param {Pen} pen @param {Line} ghost @param {Scene} scene @param {PictureStyle} style */
+function drawGhostName(pen, { x0, y0, x1, y1, to, layer, head }, { bands, squares }, style) {
   const text = style.onlyHead(`${layer}·${head}`);
   write(pen, style, { size: 12, colour: style.colours.cut, bold: true });
-  const [x, y] = [(x0 + x1) / 2 + 8, (y0 + y1) / 2 - 6];
+  const off = squares.length ? 0 : pen.measureText(style.headsOff(bands[to].stack, layer)).width; // `drawOff` begins 8 after x0
+  const [x, y] = [Math.max((x0 + x1) / 2, x0 + 8 + off) + 8, (y0 + y1) / 2 - 6];
   if (x + pen.measureText(text).width > x1) return; // its layer is too narrow
   pen.lineJoin = "round";
   pen.lineWidth = 4;

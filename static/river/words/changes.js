@@ -27,12 +27,12 @@ export function changeWords(facts, predicts, head = null) {
   if (!masks) return [...cut, ...fallWords(facts, predicts), ...nextWords(facts)];
   const untrained = untrainedWords(masks);
   const several = severalWords(facts, masks);
-  // A phone has no third line for it.
-  if (several && !isEnd) return [several, ...answerWords(facts), h("span", { class: "roomy" }, untrained)];
-  const end = [...untrained, ...backWords(masks)];
+  if (several && !isEnd)
+    return [several, ...answerWords(facts), ...backWords({ ...facts, needed: null }, masks, "_of")];
+  const end = [...untrained, ...backWords(facts, masks)];
   const inHead = head && isRead(masks) && hereWords(facts, masks, head);
   if (inHead && !isEnd)
-    return [...othersWords(masks), ...cut, ...inHead, ...answerWords(facts, untrained.length > 0), ...end];
+    return [...othersWords(facts, masks), ...cut, ...inHead, ...answerWords(facts, untrained.length > 0), ...end];
   const words = [...maskWords(facts, masks), ...cut];
   if (isEnd) return [...words, t("generation.end_of_text")];
   return [...words, ...(fall ? stillWords(facts, predicts) : []), ...end];
@@ -60,7 +60,9 @@ export function elsewhereWords(facts, head) {
   const here = hereWords(facts, masks, head, true);
   const edits = here && severalWords(facts, masks, 1);
   const name = t("say.in_head", { layer: head.layer, head: head.head });
-  return edits ? [name, ...here, edits, ...answerWords(facts), ...backWords(masks)] : null;
+  return edits
+    ? [name, ...here, edits, ...answerWords(facts), ...backWords({ ...facts, needed: null }, masks, "_of")]
+    : null;
 }
 
 /** Changes of several kinds, in one breath; null: there are fewer. @param {Facts} facts @param {MaskChanges} masks @param {number} [least] */
@@ -68,7 +70,8 @@ function severalWords(facts, { causal, layers, pads, hidden, heads, parts, allow
   const kinds = [
     causal !== null && t(causal ? "changed.brief_on" : "changed.brief_off"),
     layers.length > 0 && t("changed.off_layers", { n: layers.length, layers: layers.join(", ") }),
-    heads.length > 0 && t("changed.brief_heads", { n: heads.length, ...heads[0] }),
+    heads.length > 0 &&
+      (facts.only ? t("changed.brief_only", facts.only) : t("changed.brief_heads", { n: heads.length, ...heads[0] })),
     parts.length > 0 && t("changed.brief_parts", { n: parts.length }),
     pads !== null && t("changed.brief_pads", { n: pads.n }),
     hidden > 0 && t("picture.run_hidden", { n: hidden }),
@@ -120,11 +123,11 @@ function stillWords(facts, predicts) {
 }
 
 /** What is read in another way than in training. @param {Facts} facts @param {MaskChanges} masks @returns {Words} */
-const maskWords = (facts, masks) => [...causalWords(facts, masks), ...othersWords(masks)];
+const maskWords = (facts, masks) => [...causalWords(facts, masks), ...othersWords(facts, masks)];
 
-/** Apart from the causal mask. @param {MaskChanges} masks @returns {Words} */
-const othersWords = ({ pads, hidden, heads, parts, allowed, others }) => [
-  ...headsWords(heads),
+/** Apart from the causal mask. @param {Facts} facts @param {MaskChanges} masks @returns {Words} */
+const othersWords = ({ only = null }, { pads, hidden, heads, parts, allowed, others }) => [
+  ...(only ? [t("changed.heads_only", only)] : headsWords(heads)),
   ...parts.map(({ part, layer }) => t(`changed.${part}_off`, { layer })),
   ...(pads ? [t(`changed.pads_${padsNow(pads)}`, { n: pads.n })] : []),
   ...(hidden ? [t("changed.hidden", { n: hidden })] : []),
@@ -160,17 +163,24 @@ function causalWords(facts, { causal, layers, target }) {
   return phrase(row === own.length - 1 ? "changed.off_last" : "changed.off_other", { ...words, mask });
 }
 
-/** The button that takes the change back: as in training, or the other way of reading PADs. @param {MaskChanges} masks @returns {Words} */
-function backWords({ causal, layers, heads, pads }) {
+/** The button that takes the change back: as in training, or the other way of reading PADs; of heads, also what goes on with it. @param {Facts} facts @param {MaskChanges} masks @param {string} [of]  "_of": one of several changes @returns {Words} */
+function backWords({ only, needed }, { causal, layers, heads, pads }, of = "") {
   const n = heads.length;
   if (causal !== null || layers.length)
-    return [" ", edit("causal-back", t(causal ? "say.causal_back_off" : "say.causal_back_on"), { puts: "causal" })];
+    return [" ", edit("causal-back", t(`say.causal_back_${causal ? "off" : "on"}${of}`), { puts: "causal" })];
   if (n) {
-    const text = t("say.heads_on", { n, heads: `${heads[0].layer}·${heads[0].head}` });
-    return [" ", edit("heads-on", text, { puts: "heads", title: t("say.heads_on_why", { n }) })];
+    const text = only ? t("say.heads_on_only") : t("say.heads_on", { n, heads: `${heads[0].layer}·${heads[0].head}` });
+    const back = edit("heads-on", text, { puts: "heads", title: t("say.heads_on_why", { n }) });
+    return [" ", back, ...(needed && !only ? neededWords(needed) : [])];
   }
   if (!pads || pads.unseen) return [];
   return [" ", edit("padding-other", t(pads.read ? "say.padding_on" : "say.padding_off"), { puts: "padding" })];
+}
+
+/** A phone has no third line for it. @param {NonNullable<Facts["needed"]>} head @returns {Words} */
+function neededWords({ layer, head, p }) {
+  const cut = edit("head-off-too", t("say.head_off_too", { layer, head }), { turns: "needed" });
+  return [h("span", { class: "tells roomy" }, ...phrase("say.layer_too", { cut, p: briefPercent(p) }))];
 }
 
 // What it did in the open head.
