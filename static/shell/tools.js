@@ -1,7 +1,7 @@
 /** The menu of tools, and what is no place in the model: it opens as a drawer, with the river in sight. */
 
 import { createPopover } from "../ui/controls.js";
-import { h, lowSheet, replace, update } from "../ui/dom.js";
+import { h, lowSheet, replace, setText, update } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
 import { VIEWS } from "../views/index.js";
 import { PANELS } from "../views/panels.js";
@@ -56,6 +56,12 @@ const toolOf = ({ id, title, patch, isOpen }) => ({
   patch: (state) => (isOpen(state) ? { drawer: null } : patch),
 });
 
+/** What the open drawer is called: as the tool that opens it. @param {State} state @param {any} model */
+function nameOf(state, model) {
+  const [first] = PANELS.find(({ id }) => id === state.drawer)?.tools?.(model) ?? [];
+  return toolsOf(state, model).find(({ isOpen }) => isOpen(state))?.title ?? (first ? t(first.title) : "");
+}
+
 /** A room for a class, which is not in the state. @param {NonNullable<Context["door"]>} door @returns {Tool} */
 const teaching = (door) => ({
   ...{ id: "teach", title: t("tools.teach"), patch: () => ({}), isOpen: () => door.isTeaching() },
@@ -98,7 +104,10 @@ export function createTools({ actions, frame, modelOf, door }) {
     on: { click: () => actions.set({ drawer: null }) },
   });
   close.append("×");
-  root.prepend(close);
+  // On a phone a line of its own, which stays while the sheet scrolls: css/layout.css.
+  const name = h("h2", { class: "sheet-name" });
+  const head = h("div", { class: "sheet-head" }, name, close);
+  root.prepend(head);
   const sight = createSight(frame);
   return (state) => {
     const { drawer, file, lesson } = state;
@@ -106,7 +115,8 @@ export function createTools({ actions, frame, modelOf, door }) {
     root.classList.toggle("low", opensLow(state));
     sight(state);
     menu.hidden = lesson !== null;
-    close.hidden = drawer === null;
+    head.hidden = drawer === null;
+    setText(name, drawer === null ? "" : nameOf(state, modelOf(state)));
     button.title = file === null ? "" : t("open.locked");
   };
 }

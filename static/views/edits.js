@@ -303,12 +303,10 @@ function createList(set) {
 /** @param {HTMLElement} one */
 const isDisabled = (one) => /** @type {HTMLButtonElement} */ (one).disabled;
 
-/** "7 connections", "3 of 4 edits". @param {Group[]} groups @param {number} masks */
+/** "7 edits", "3 of 4 edits". @param {Group[]} groups @param {number} masks */
 function countWords(groups, masks) {
   const [n, on] = [groups, groups.filter((one) => one.on)].map((some) => countOf(some) + masks);
-  if (on < n) return t("edits.count_on", { n, on });
-  const isEdge = (/** @type {Group} */ { kind }) => kind === "edge" || kind === "edges";
-  return t(masks === 0 && groups.every(isEdge) ? "edits.connections" : "edits.count", { n });
+  return on < n ? t("edits.count_on", { n, on }) : t("edits.count", { n });
 }
 
 /** @param {string} testid @param {() => void} click @param {string} [focus] */

@@ -383,3 +383,54 @@ def test_on_a_phone_every_tool_has_its_word_and_a_change_stays_in_sight(
     page.locator("[data-switch=causal]").tap()
     expect(page.get_by_test_id("edits-list")).to_be_visible()  # of two edits, which leave Undo its room
     expect(page.get_by_test_id("edit-undo")).to_be_in_viewport(ratio=1)
+
+
+def test_on_a_phone_undo_keeps_its_place_and_no_cell_moves_under_the_pencil(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto(f"/?view=attention&layer=5&head=5&river.shown=on#text={STORY}")
+    drawn(page)
+    page.get_by_test_id("hide-in-head").tap()
+    count, eye = page.locator(".edits-button > .n"), page.get_by_test_id("head-eye")
+    expect(count).to_have_text("1 edit")
+    bar = page.locator(".edits :is(button, .seg):not(.edits-list *)").locator("visible=true")
+    places = bar.evaluate_all(BOXES)
+    assert len(places) == 6  # Undo and Redo; before, after and difference, and around them
+    expect(eye).to_have_attribute("data-brief", "Switch off")
+    eye.tap()
+    expect(eye).to_have_attribute("data-brief", "Switch on")
+    assert eye.evaluate("(one) => one.scrollWidth <= one.clientWidth")
+    expect(count).to_have_text("2 edits")
+    assert bar.evaluate_all(BOXES) == places
+    page.get_by_test_id("edit-undo").tap()
+    expect(count).to_have_text("1 edit")
+    assert bar.evaluate_all(BOXES) == places
+    cells = page.locator(".opened .sheet, [data-testid=pencil]")
+    still = cells.evaluate_all(BOXES)
+    page.get_by_test_id("pencil").tap()
+    expect(page.locator(".pencil-tools .seg")).to_be_visible()
+    assert cells.evaluate_all(BOXES) == still
+
+
+BOXES = """(all) => all.map((one) => one.getBoundingClientRect()).map(({ x, y, width }) => [x, y, width])"""
+
+
+@pytest.mark.parametrize("drawer", ["rank", "labels", "generation", "cache", "examples"])
+def test_on_a_phone_nothing_scrolls_under_what_closes_a_sheet(open_page: "Callable[..., Page]", drawer: str) -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto(f"/?view=model&layer=5&drawer={drawer}#text={STORY}")
+    drawn(page)
+    head = page.locator(".sheet-head")
+    expect(head.locator(".sheet-name")).not_to_be_empty()
+    sheet = page.locator(".drawers")
+    sheet.evaluate("(one) => { one.scrollTop = 200; }")
+    assert sheet.evaluate(
+        """(sheet) => {
+          const [all, head] = [sheet, sheet.querySelector('.sheet-head')].map((one) => one.getBoundingClientRect());
+          const covers = [8, 100, 200, 300].every((x) => [4, 24, 44].every((y) =>
+            document.elementFromPoint(all.x + x, all.y + y).closest('.sheet-head')));
+          return sheet.scrollTop > 0 && covers && Math.abs(head.y - all.y) <= 1;
+        }"""
+    ), "its head stays over what scrolls"
+    close = page.get_by_test_id("close-drawer").bounding_box()
+    assert close is not None
+    assert min(close["width"], close["height"]) >= 44

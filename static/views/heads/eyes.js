@@ -28,7 +28,7 @@ import { nameHead } from "./labels.js";
  * @import { Row } from "./heads.js"
  */
 
-/** Of an open head or FFN, at the end of the line of its steps: it says what it does and what becomes of the answer; on a phone, an eye. @param {string} testid */
+/** Of an open head or FFN, at the end of the line of its steps: it says what it does and what becomes of the answer; on a phone, a word. @param {string} testid */
 export function buildSwitch(testid) {
   const attrs = { class: "btn head-switch", type: "button", hidden: true, dataset: { testid } };
   return /** @type {HTMLButtonElement} */ (h("button", attrs, eyeSign(), h("span", { class: "word" })));
@@ -154,8 +154,10 @@ const FEW_STEPS = 4;
 const ANSWER = 46;
 
 /** @param {HTMLButtonElement} eye @param {boolean} isOff @param {ModelTrace} trace @param {(found: Ablation) => boolean} isIt */
-export const saySwitch = (eye, isOff, trace, isIt) =>
+export function saySwitch(eye, isOff, trace, isIt) {
   replaceChanged(/** @type {Element} */ (eye.lastChild), isOff ? t("eye.off") : offWords(trace, isIt));
+  update(eye, { "data-brief": t(isOff ? "eye.on_brief" : "eye.off_do") }); // a phone's: css/heads.css
+}
 
 /** What switching it off makes of the answer, if that is measured: "Switch off: car 93 %". @param {ModelTrace} trace @param {(found: Ablation) => boolean} isIt */
 function offWords({ ablations }, isIt) {
