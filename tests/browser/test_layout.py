@@ -411,7 +411,9 @@ def test_on_a_phone_undo_keeps_its_place_and_no_cell_moves_under_the_pencil(open
     assert cells.evaluate_all(BOXES) == still
 
 
-BOXES = """(all) => all.map((one) => one.getBoundingClientRect()).map(({ x, y, width }) => [x, y, width])"""
+# In whole pixels.
+BOXES = """(all) => all.map((one) => one.getBoundingClientRect())
+  .map(({ x, y, width }) => [x, y, width].map(Math.round))"""
 
 
 @pytest.mark.parametrize("drawer", ["rank", "labels", "generation", "cache", "examples"])
@@ -421,16 +423,16 @@ def test_on_a_phone_nothing_scrolls_under_what_closes_a_sheet(open_page: "Callab
     drawn(page)
     head = page.locator(".sheet-head")
     expect(head.locator(".sheet-name")).not_to_be_empty()
-    sheet = page.locator(".drawers")
-    sheet.evaluate("(one) => { one.scrollTop = 200; }")
-    assert sheet.evaluate(
-        """(sheet) => {
+    page.wait_for_function(
+        """() => {
+          const sheet = document.querySelector('.drawers');
+          sheet.scrollTop = 200; // once there is something in it
           const [all, head] = [sheet, sheet.querySelector('.sheet-head')].map((one) => one.getBoundingClientRect());
           const covers = [8, 100, 200, 300].every((x) => [4, 24, 44].every((y) =>
-            document.elementFromPoint(all.x + x, all.y + y).closest('.sheet-head')));
+            document.elementFromPoint(all.x + x, all.y + y).matches('.sheet-head, .sheet-name')));
           return sheet.scrollTop > 0 && covers && Math.abs(head.y - all.y) <= 1;
         }"""
-    ), "its head stays over what scrolls"
+    )  # its head stays over what scrolls
     close = page.get_by_test_id("close-drawer").bounding_box()
     assert close is not None
     assert min(close["width"], close["height"]) >= 44
