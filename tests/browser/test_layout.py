@@ -420,7 +420,7 @@ BOXES = """(all) => all.map((one) => one.getBoundingClientRect())
 def test_on_a_phone_nothing_scrolls_under_what_closes_a_sheet(open_page: "Callable[..., Page]", drawer: str) -> None:
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
     page.goto(f"/?view=model&layer=5&drawer={drawer}#text={STORY}")
-    drawn(page)
+    page.wait_for_selector('body[data-state="ready"]')
     head = page.locator(".sheet-head")
     expect(head.locator(".sheet-name")).not_to_be_empty()
     page.wait_for_function(
