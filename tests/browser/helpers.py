@@ -253,6 +253,14 @@ def flaws(page: "Page") -> list[str]:
     return found
 
 
+def to_step(page: "Page", step: str) -> None:
+    """Opens a step of the walk, on a laptop by the name of its group if another group is open."""
+    button = page.locator(f'[data-testid="walk-step"][data-step="{step}"]')
+    if not button.is_visible():
+        page.locator(".walk-group").filter(has=button).locator(".walk-name").click()
+    button.click()
+
+
 def walked(page: "Page", read: str, kinds: list[str] | None = None) -> dict[str, Any]:
     """Opens each step of the walk in turn, or those of some kinds; step → what `read` returns when it is drawn (None:
     not opened)."""

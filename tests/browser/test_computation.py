@@ -25,6 +25,7 @@ TEXTS = {
     "encoder-decoder": "I ate a banana in the morning.",
 }
 TARGET = "私は朝"
+SENTENCE = "Tom+lost+his+red+car.+Tom+was+sad.+Mom+found+the+red"
 LAYER, HEAD, QUERY, KEY, COL = 1, 2, 2, 1, 13
 COMPLETE = ["tokens", "embed", "before", "q", "k", "v", "heads", "scores", "scale", "mask", "softmax", "av", "concat",
             "wo", "residual", "norm", "w1", "relu", "w2", "rest", "logits", "answer"]  # fmt: skip
@@ -240,14 +241,14 @@ def test_the_walk_is_walked(page: "Page", cases: dict[str, Case]) -> None:
     page.get_by_test_id("walk-play").click()
     page.wait_for_selector('[data-step="out.answer"][aria-current="step"]')
     page.wait_for_function("() => !document.querySelector('[data-testid=walk-play]').textContent.includes('❚❚')")
-    assert at.inner_text() == f"step {total} of {total}"
+    assert at.inner_text() == f"{total} of {total}"
     to_station(page, "prediction")
     pressed = "(button) => { scrollTo(0, 90); const top = scrollY; button.click(); return top; }"
     top = page.get_by_test_id("walk-through").evaluate(pressed)
     assert top > 0
     # It plays at once, from what is open.
     page.wait_for_selector('[data-step="out.answer"][aria-current="step"]')
-    expect(page.get_by_test_id("walk-play")).to_contain_text("Play")
+    expect(page.get_by_test_id("walk-play")).to_have_attribute("aria-label", "Play")
     expect(page).not_to_have_url(re.compile("computation.plays"))
     page.get_by_test_id("walk-through").click()
     expect(page.locator("#tab-prediction")).to_have_attribute("aria-selected", "true")
@@ -319,3 +320,34 @@ def test_the_walk_follows_one_dimension_to_the_end_and_play_shows_each_result(pa
       const { top, bottom } = document.querySelector('[data-testid=computation-result]').getBoundingClientRect();
       return top >= 0 && (bottom <= innerHeight || top <= 1);
     }""")
+
+
+# What plays: the height of the bar, whether steps are cut, where the matrices begin, the foot of the last and of the
+# sum, and how far the page is scrolled.
+PLACED = """() => {
+  const station = document.querySelector('[data-station="computation"]');
+  const of = (part) => [...station.querySelectorAll(part)].filter((one) => one.checkVisibility());
+  const rail = station.querySelector('.walk-steps');
+  const ends = of('.mat, .sum').map((one) => one.getBoundingClientRect().bottom);
+  return {
+    bar: station.querySelector('.bar').offsetHeight, cut: rail.scrollWidth > rail.clientWidth,
+    top: of('.mat').map((one) => Math.round(one.getBoundingClientRect().top))[0],
+    hidden: of('.sum').some((one) => one.scrollHeight > one.clientHeight),
+    foot: Math.max(0, ...ends), scrolled: scrollY,
+  };
+}"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900)])
+def test_on_a_laptop_nothing_jumps_or_is_cut_while_the_calculation_plays(page: "Page", width: int, height: int) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto("/?view=attention&layer=5&head=5&query=13&key=4&river.shown=on#text=" + SENTENCE)
+    page.wait_for_selector('body[data-state="ready"]')
+    page.get_by_test_id("walk-through").click()
+    page.get_by_test_id("walk-play").click()
+    steps = walked(page, PLACED)
+    assert len(steps) == 24
+    assert {step: at["bar"] for step, at in steps.items() if at["bar"] > 34} == {}
+    assert [step for step, at in steps.items() if at["cut"] or at["hidden"] or at["scrolled"]] == []
+    assert {step: at["foot"] for step, at in steps.items() if at["foot"] > height} == {}
+    assert len({at["top"] for at in steps.values() if at["top"] is not None}) == 1

@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.helpers import drawn, link
 
@@ -48,7 +49,7 @@ def test_play_and_pause_are_as_wide(page: "Page") -> None:
     play.wait_for()
     before = play.evaluate(width)
     play.click()
-    assert "Pause" in play.inner_text()
+    expect(play).to_have_attribute("aria-label", "Pause")
     assert play.evaluate(width) == before
     play.click()
 

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.trace import trace
-from tests.browser.helpers import flaws, offered, serious, settled, to_station, wait_for_run
+from tests.browser.helpers import flaws, offered, serious, settled, to_station, to_step, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -117,7 +117,7 @@ def test_every_view_that_is_offered_opens(page: "Page") -> None:
     show(page, "computation")
     for step in OF_A_GAP:
         assert steps.and_(page.locator(f'[data-step="{step}"]')).count() == 1, step
-        page.locator(f'[data-testid="walk-step"][data-step="{step}"]').click()
+        to_step(page, step)
         page.wait_for_selector(f'[data-step="{step}"][aria-current="step"]')
         filled(page)
     assert serious(page, "[data-panel='gap']") == []

@@ -29,6 +29,7 @@ from tests.browser.helpers import (
     serious,
     settled,
     to_station,
+    to_step,
     turn,
 )
 from tests.browser.shared_page import visit
@@ -827,14 +828,14 @@ def test_a_step_of_the_walk_is_whole_on_a_laptop_with_its_sum(open_page: "Callab
     inspector = page.locator("[data-panel=inspector]")
     steps = (("attn.norm", "LayerNorm", True), ("in.embed", "Embedding + position", False), ("attn.q", "Queries", True))
     for step, name, explained in steps:
-        page.locator(f'[data-testid="walk-step"][data-step="{step}"]').click()
+        to_step(page, step)
         expect(page.locator("[data-station=computation] .step-name")).to_contain_text(name)
         page.wait_for_selector('body[data-state="ready"]')
         page.wait_for_load_state("networkidle")
         expect(inspector).to_be_visible(visible=explained)
     whole_with_its_sum(page)
     for step in ("w1", "w2"):  # 256 × 1,024, and 1,024 × 256
-        page.locator(f'[data-testid="walk-step"][data-step="ffn.{step}"]').click()
+        to_step(page, f"ffn.{step}")
         page.locator("[data-station=computation] .formula").filter(has_text=f"W{step[1]}").wait_for()
         page.wait_for_selector('body[data-state="ready"]')
         whole_with_its_sum(page)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import flaws, link, offered, open_more, open_tools, settled, to_station
+from tests.browser.helpers import flaws, link, offered, open_more, open_tools, settled, to_station, to_step
 from tests.toys.models import BIGRAMS as TEXT
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def test_every_step_of_the_walk_opens(page: "Page") -> None:
     steps = page.get_by_test_id("walk-step")
     assert [step.get_attribute("data-step") for step in steps.all()] == STEPS
     for step in STEPS:
-        page.locator(f'[data-testid="walk-step"][data-step="{step}"]').click()
+        to_step(page, step)
         page.wait_for_selector(f'[data-step="{step}"][aria-current="step"]')
         whole(page)
 

@@ -4,7 +4,7 @@ import { cellAfterKey, nearestCell } from "../../chart/matrix/view.js";
 import { announce, heightsFor } from "../../chart/pictures.js";
 import { currentTheme, typeScale } from "../../chart/theme.js";
 import { shortLabel } from "../../model/labels.js";
-import { setText } from "../../ui/dom.js";
+import { setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { walkState } from "../view_states.js";
 import { choiceOf, chosenCell, elementIndex, elementName } from "./choice.js";
@@ -120,13 +120,14 @@ const pair = ({ row, col }) => [row, col];
 export function drawBoard(parts, context, state, actions) {
   const picture = /** @type {Required<Kind>} */ (kindOf(context.step)).picture(context);
   const one = walkState.of(state).way === "one" ? { query: context.query, key: context.key } : null;
+  const [height] = heightsFor(parts.mats); // seen without scrolling
   const seen = [
     context.trace.key,
     context.step.id,
     context.layer,
     context.head,
     parts.width,
-    innerHeight,
+    height,
     currentTheme(),
     typeScale(),
     one?.query,
@@ -144,17 +145,17 @@ export function drawBoard(parts, context, state, actions) {
     newest: () => chosenCell(contextOf(context.trace, actions.get(), context.step), picture, actions.get()),
     choose: (/** @type {[number, number]} */ cell) => actions.set(choiceOf(context, picture, cell)),
   });
-  if (board !== parts.board) board.drawn = drawAnew(parts, board, one);
+  if (board !== parts.board) board.drawn = drawAnew(parts, board, one, height);
   parts.board = board;
   show(parts, board, cell, false);
 }
 
-/** @param {Parts} parts @param {Board} board @param {{query: number, key: number}|null} one */
-function drawAnew(parts, board, one) {
+/** @param {Parts} parts @param {Board} board @param {{query: number, key: number}|null} one @param {number} height */
+function drawAnew(parts, board, one, height) {
   const { picture } = board;
-  const [, height] = heightsFor(parts.mats);
   const layout = matricesLayout(picture, { width: parts.width, height, one, type: typeScale() });
   parts.picture.classList.toggle("beside", layout.beside);
+  update(parts.sum.element, { style: { "max-height": layout.beside ? `${height}px` : "" } });
   const focused = parts.mats.contains(document.activeElement);
   const { drawn, pooled } = drawMats(parts.mats, picture, layout);
   if (layout.room)

@@ -3,6 +3,7 @@
  * with the row and the column that any element of a result comes from.
  */
 
+import { heightsFor } from "../../chart/pictures.js";
 import { readsPhotos } from "../../model/patches.js";
 import { segment } from "../../ui/controls.js";
 import { h, keepingFocus, newId, perRoot, replace, setText, update } from "../../ui/dom.js";
@@ -33,9 +34,11 @@ const elementsOf = perRoot((root) => {
   const parts = {
     id,
     width: 0,
+    room: "",
     tallest: 0,
     title: h("h1", { dataset: { testid: "opened-title" } }),
     ways: segment(t("computation.way"), ["one", "all"], "way", (name) => t(`computation.way_${name}`)),
+    player: h("div", { class: "walk-place" }),
     place: h("div", { class: "walk-place" }),
     formula: h("div", { class: "formula", dataset: { testid: "computation-formula" } }),
     about: h("p", { class: "dim about" }),
@@ -53,19 +56,24 @@ const elementsOf = perRoot((root) => {
   };
   parts.picture.append(parts.mats, parts.scale);
   root.append(
-    h("div", { class: "bar" }, parts.title, h("span", { class: "grow" }), parts.ways.box),
+    h("div", { class: "bar" }, parts.title, parts.player, h("span", { class: "grow" }), parts.ways.box),
     parts.place,
-    parts.formula,
-    parts.about,
-    parts.leads,
+    h("div", { class: "walk-says" }, parts.formula, parts.about, parts.leads),
     parts.lacks,
     parts.list,
     parts.picture,
     parts.source,
+    h("div", { dataset: { place: "reading" } }),
   );
-  new ResizeObserver(() => root.clientWidth && root.clientWidth !== parts.width && parts.again()).observe(root);
+  const room = new ResizeObserver(() => root.clientWidth && roomFor(root, parts) !== parts.room && parts.again());
+  room.observe(root);
+  const page = root.closest(".main"); // what is above it moves it
+  if (page) room.observe(page);
   return parts;
 });
+
+/** @param {HTMLElement} root @param {Parts} parts */
+const roomFor = (root, { mats }) => `${root.clientWidth} ${heightsFor(mats)}`;
 
 /** @type {FetchedDraw} */
 export function draw(root, trace, state, actions) {
@@ -74,6 +82,7 @@ export function draw(root, trace, state, actions) {
   const step = openStep(steps, trace.model, state);
   const context = contextOf(trace, state, step);
   parts.width = root.clientWidth;
+  parts.room = roomFor(root, parts);
   parts.again = () => draw(root, trace, state, actions); // the drawn state: a newer one may need data that has not arrived
   const walk = walkOf(parts, actions);
   drawWalk(walk, steps, step, trace.model, state);
@@ -94,7 +103,8 @@ function walkOf(parts, actions) {
   const walk = buildWalk(actions, (to, plays = false) =>
     actions.set({ ...followedIn(parts), ...firstSteps(to, { plays }), view: "computation" }),
   );
-  replace(parts.place, walk.controls, walk.element);
+  replace(parts.player, walk.controls);
+  replace(parts.place, walk.element);
   parts.walk = walk;
   return walk;
 }

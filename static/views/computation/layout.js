@@ -16,20 +16,23 @@ const CLEAR = 4;
 const LEAST = 0.125;
 /** The least width of a station with the sum next to its matrices. */
 const BESIDE = 540;
-/** The least width, which leaves room for a caption. */
-const CAPTION = 150;
-/** The space on the left of a product is used for the sum if it is at least this wide. */
-const ROOM = { width: 250, height: 150 };
+/** The least width, which leaves room for a caption, in one line or in two. */
+const [CAPTION, FOLDED] = [228, 150];
+/** Captions on the right of their matrices: their width, and what is between two matrices. */
+const ASIDE = { width: 300, gap: 8 };
+/** The space on the left of a product is used for the sum if it is at least so large. */
+const ROOM = { width: 250, height: 280 };
 
 /**
  * @typedef {{from: number, count: number, width: number, height: number, step: number}} Box  of one matrix: the rows that
  *   are shown, its size on the screen, and the height of a row
  * @typedef {"cross"|"column"|"row"|"pairs"} Arrangement
- * @typedef {{scale: number, boxes: Box[], arrangement: Arrangement, room: boolean, beside: boolean, labels: number}} Layout  `room`, `beside`: where the sum
- *   is: in the free corner of a product, or to the right of everything
+ * @typedef {{scale: number, boxes: Box[], arrangement: Arrangement, room: boolean, beside: boolean, aside: boolean, labels: number}} Layout  `room`,
+ *   `beside`: where the sum is: in the free corner of a product, or to the right of everything; `aside`: each caption is to the right of its
+ *   matrix, not above it
  * @typedef {{from: number, count: number, single: boolean}} Rows  `single`: one token's view
  * @typedef {{cols: number, rows: number, flat: boolean}} Size  in elements
- * @typedef {{mats: Mat[], shown: Rows[], sizes: Size[], labels: number, width: number, left: number}} Sized
+ * @typedef {{mats: Mat[], shown: Rows[], sizes: Size[], labels: number, width: number, height: number, left: number}} Sized
  */
 
 /**
@@ -47,7 +50,7 @@ export function matricesLayout(picture, { width, height, one, type }) {
     flat: isFlat(shown[i]),
   }));
   const left = height - total(sizes.map(({ flat }) => CAPTIONED + (flat ? ROW : 0)));
-  const drawn = { mats, shown, sizes, labels, width, left };
+  const drawn = { mats, shown, sizes, labels, width, height, left };
   const arrangement = arrangementOf(picture, sizes, width - labels);
   const crossed = arrangement === "cross" ? inCross(drawn) : null;
   return crossed ?? inLine(drawn, arrangement === "cross" ? "column" : arrangement);
@@ -62,26 +65,25 @@ function inCross({ mats, shown, sizes, labels, width, left }) {
   const boxes = mats.map((_, i) => boxOf(shown[i], sizes[i], scale));
   const room = boxes[0].width + labels >= ROOM.width && boxes[1].height >= ROOM.height;
   if (!room && width >= BESIDE && heightAt(scale, sizes) + SUM.below > left) return null;
-  return { scale, boxes, arrangement: "cross", room, beside: false, labels };
+  return { scale, boxes, arrangement: "cross", room, beside: false, aside: false, labels };
 }
 
-/** @param {Sized} sized @param {Arrangement} arrangement @returns {Layout} */
-function inLine({ mats, shown, sizes, labels, width, left }, arrangement) {
-  const narrow = scaleFor(arrangement, sizes, {
-    width: width - SUM.width - GAP - labels,
-    labels,
-    highest: highestOf(left),
-  });
+/** Captions are above the matrices, or on their right where that leaves these more room. @param {Sized} sized @param {Arrangement} arrangement @returns {Layout} */
+function inLine({ mats, shown, sizes, labels, width, height, left }, arrangement) {
+  const next = width - SUM.width - GAP - labels;
+  const rows = height - total(sizes.map(({ flat }) => ASIDE.gap + (flat ? ROW : 0)));
   const wide = scaleFor(arrangement, sizes, { width: width - labels, labels });
+  const above = scaleFor(arrangement, sizes, { width: next, labels, highest: Math.min(HIGHEST, left) });
+  const right = scaleFor(arrangement, sizes, { width: next - ASIDE.width, labels, highest: Math.min(HIGHEST, rows) });
   const least = heightAt(wide, sizes) + SUM.height > left ? LEAST : CLEAR;
-  const beside = arrangement === "column" && width >= BESIDE && narrow >= least;
-  const scale = beside ? narrow : wide;
+  const beside = arrangement === "column" && width >= BESIDE && Math.max(above, right) >= least;
+  const scale = beside ? Math.max(above, right) : wide;
   const boxes = mats.map((_, i) => boxOf(shown[i], sizes[i], scale));
-  return { scale, boxes, arrangement, room: false, beside, labels };
+  return { scale, boxes, arrangement, room: false, beside, aside: beside && right > above, labels };
 }
 
-/** The greatest height of matrices if `left` is left for them. @param {number} left */
-const highestOf = (left) => Math.min(HIGHEST, Math.max(HIGHEST / 3, left));
+/** The greatest height of matrices if `left` is left for them. */
+const highestOf = (/** @type {number} */ left) => Math.min(HIGHEST, Math.max(HIGHEST / 5, left));
 
 /** @param {number} scale @param {Size[]} sizes */
 const heightAt = (scale, sizes) => scale * total(sizes.map(({ rows, flat }) => (flat ? 0 : rows)));
@@ -136,8 +138,9 @@ function scaleFor(arrangement, sizes, { width, labels = 0, highest = 1.2 * HIGHE
  */
 function beside(width, first, second, labels) {
   const both = width / (first + second);
-  if (first * both + labels < CAPTION) return (width + labels - CAPTION) / second;
-  return second * both < CAPTION ? Math.max(both / 2, (width - CAPTION) / first) : both;
+  const least = width < BESIDE ? FOLDED : CAPTION;
+  if (first * both + labels < least) return (width + labels - least) / second;
+  return second * both < least ? Math.max(both / 2, (width - least) / first) : both;
 }
 
 /** @param {Rows} shown @param {Size} size @param {number} scale @returns {Box} */

@@ -56,7 +56,7 @@ export function drawMats(root, picture, layout) {
     pooled = drawSheet(one.canvas, sheetOf(mat), cellPlace(mat, one.box)) || pooled;
     return one;
   });
-  root.className = `mats ${layout.arrangement}`;
+  root.className = `mats ${layout.arrangement}${layout.aside ? " aside" : ""}`;
   replace(
     root,
     drawn.map(({ figure }) => figure),

@@ -14,7 +14,7 @@ import { math, mtext } from "../../ui/mathml.js";
  * @typedef {ReturnType<typeof buildSum>} SumParts
  */
 
-/** How many terms are named, largest first; the others are one number. */
+/** How many terms are named, largest first, if all of the sum is seen then; the others are one number. */
 const NAMED = 5;
 
 /** The fixed parts, empty. @param {string} id */
@@ -51,7 +51,7 @@ export function drawArithmetic(parts, arithmetic, { mat: { name, compound }, ind
   const element = math(letters, mtext(`[${index.join(", ")}]`));
   replace(parts.title, element, h("span", { class: "dim" }, where));
   parts.bars.hidden = parts.named.hidden = !terms;
-  if (terms) drawTerms(parts, terms, hovered);
+  if (terms) drawBars(parts, terms, hovered);
   replace(parts.lines, arithmetic.lines.map(lineOf));
   replace(
     parts.total,
@@ -62,6 +62,11 @@ export function drawArithmetic(parts, arithmetic, { mat: { name, compound }, ind
       ? h("span", { class: "dim" }, t(arithmetic.note ?? "computation.moved"))
       : checked({ ...arithmetic, own, tap: arithmetic.tap ?? "" }),
   );
+  const { element: box } = parts;
+  for (let n = NAMED; terms && n > 0; n--) {
+    nameTerms(parts, terms, n);
+    if (box.scrollHeight <= box.clientHeight) break;
+  }
   // not for a moving pointer, which would never stop talking
   if (!hovered) setText(parts.said, `${parts.title.textContent} ${parts.total.textContent}`);
 }
@@ -99,12 +104,17 @@ function wordsOf({ a, b, values, label }) {
 }
 
 /** @param {SumParts} parts @param {Terms} terms @param {boolean} hovered */
-function drawTerms({ bars, named }, terms, hovered) {
+function drawBars({ bars }, terms, hovered) {
   const words = wordsOf(terms);
   drawTermBars(bars, { terms: terms.values, words, label: t("computation.terms", { n: terms.values.length }) });
   update(/** @type {Element} */ (bars.querySelector(".term-said")), { "aria-live": hovered ? "off" : "polite" });
+}
+
+/** The largest after the first, which the bars name, and what the others add up to. @param {SumParts} parts @param {Terms} terms @param {number} n */
+function nameTerms({ named }, terms, n) {
+  const words = wordsOf(terms);
   const order = Array.from(terms.values.keys()).sort((i, j) => Math.abs(terms.values[j]) - Math.abs(terms.values[i]));
-  const largest = order.slice(0, NAMED).filter((i) => terms.values[i] !== 0);
+  const largest = order.slice(0, n).filter((i) => terms.values[i] !== 0);
   const beyond = terms.beyond ?? { n: 0, sum: 0 };
   const rest = {
     n: order.length - largest.length + beyond.n,

@@ -1,6 +1,6 @@
 /** The steps as a list to walk along: Previous, Next, Play, the arrow keys, or a jump. */
 
-import { h, keepingFocus, keepWidth, replace, setText, update } from "../../ui/dom.js";
+import { h, keepingFocus, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { math } from "../../ui/mathml.js";
 import { letterOf } from "../formulas.js";
@@ -66,16 +66,17 @@ function createWalkPlayer({ index, count, to, pace, isSeen, asked, onChange }) {
 function controlsOf(parts, player, jump, choosePace) {
   /** @param {string} name @param {() => void} act */
   const button = (name, act, kind = "btn") =>
-    h(
-      "button",
-      { class: kind, type: "button", dataset: { testid: `walk-${name}` }, on: { click: act } },
-      t(`computation.${name}`),
-    );
+    h("button", { class: kind, type: "button", dataset: { testid: `walk-${name}` }, on: { click: act } });
   const where = h("span", { class: "dim walk-where", dataset: { testid: "walk-where" } });
   const previous = button("previous", () => jump(parts.open - 1));
   const next = button("next", () => jump(parts.open + 1));
   const play = button("play", () => (player.playing ? player.stop() : player.play()), "btn primary");
-  keepWidth(play, t("computation.pause"));
+  for (const [one, name] of /** @type {const} */ ([
+    [previous, "previous"],
+    [play, "play"],
+    [next, "next"],
+  ]))
+    showSign(one, name);
   const pace = h(
     "select",
     {
@@ -97,11 +98,14 @@ function drawControls({ where, previous, next, pace, open, steps }, seconds) {
   if (pace.value !== seconds) pace.value = seconds;
 }
 
-/** Play, or Pause while it plays; as wide as either. @param {Pick<Walk, "play"|"player">} walk */
-function showPlay({ play, player }) {
-  const [now, other] = player.playing ? ["pause", "play"] : ["play", "pause"];
-  setText(play, t(`computation.${now}`));
-  keepWidth(play, t(`computation.${other}`));
+/** @type {Record<"previous"|"next"|"play"|"pause", string>} */
+const SIGNS = { previous: "‹", next: "›", play: "▶", pause: "❚❚" };
+
+/** A button is its sign, with its name. @param {HTMLElement} button @param {keyof typeof SIGNS} name */
+function showSign(button, name) {
+  const words = t(`computation.${name}`);
+  setText(button, SIGNS[name]);
+  update(button, { "aria-label": words, title: words });
 }
 
 /** @param {Actions} actions @param {(to: Step, plays?: boolean) => void} go */
@@ -124,7 +128,7 @@ export function buildWalk(actions, go) {
     isSeen: () => actions.get().view === "computation",
     asked: () => walkState.of(actions.get()).plays,
     onChange(plays) {
-      showPlay(walk);
+      showSign(walk.play, plays ? "pause" : "play");
       if (!plays && walkState.of(actions.get()).plays) actions.set(walkState.patch({ plays }));
     },
   });
@@ -186,17 +190,19 @@ export function drawWalk(walk, steps, open, model, state) {
 }
 
 /** The steps of the block, in one group per sublayer. @param {Walk} walk @param {Step[]} steps @param {Step} open */
-function groupsOf(walk, steps, { layer }) {
+function groupsOf(walk, steps, open) {
   const groups = [...new Set(steps.map(({ group }) => group))];
   return groups.map((group) => {
     const items = steps.filter((step) => step.group === group).map((step) => h("li", null, stepButton(walk, step)));
-    return h(
-      "li",
-      { class: "walk-group" },
-      h("span", { class: "walk-name" }, t(`computation.group.${group}`, { layer })),
-      h("ol", null, items),
-    );
+    return h("li", { class: "walk-group" }, groupName(walk, steps, group, open), h("ol", null, items));
   });
+}
+
+/** Where the steps are one row, a group that is not open is its name alone, which leads to its first step. @param {Walk} walk @param {Step[]} steps @param {string} group @param {Step} open */
+function groupName(walk, steps, group, { layer }) {
+  const click = () => walk.jump(steps.findIndex((step) => step.group === group));
+  const attrs = { class: "walk-name", type: "button", tabindex: -1, on: { click } };
+  return h("button", attrs, t(`computation.group.${group}`, { layer }));
 }
 
 /** @param {Walk} walk @param {Step} step */

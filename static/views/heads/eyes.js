@@ -108,7 +108,7 @@ export function createEyes(root, eye, actions) {
     if (eye)
       drawOpen(eye, open, now, {
         isOff: setOff.has(headKey(open)),
-        hidden: !offers(now.attention) || state.lesson !== null || state.file !== null,
+        hidden: !offers(now.attention) || state.lesson !== null || state.file !== null || state.view === "computation", // its player is there
         aside: state.view === "attention" && !state.compare && isPencilOn(state),
       });
     actions.page.classList.toggle("head-off", isOff);
