@@ -54,9 +54,10 @@ function rowChange(before, after, trace, query) {
   const { future, pad } = leakOfRow(openSquare(trace, after), query);
   const all = { ...parts, ...rise, ...fall, future: value(percent(future)), pad: value(percent(pad)) };
   const isFree = row(after.mask).every((reason, key) => reason === reasons[key]); // the same keys as before
-  if (future + pad === 0) return phrase(isFree ? "compare.row_below" : "compare.row_moved", all);
-  if (future > 0 && pad > 0) return phrase("compare.row_leak", all);
-  return phrase(pad > 0 ? "compare.row_pad" : "compare.row_later", { ...all, leak: all.future });
+  const leaks = future > 0 && pad > 0 ? "leak" : pad > 0 ? "pad" : "later";
+  const kept = isFree ? "below" : "moved";
+  const said = phrase(`compare.row_${future + pad === 0 ? kept : leaks}`, { ...all, leak: all.future });
+  return [...said, " ", h("span", { class: "row-most" }, phrase("compare.row_most", all))];
 }
 
 /** The text for a missing weight: forbidden by a mask, or no PAD in the run. @param {number} reasons */
