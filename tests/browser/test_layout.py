@@ -411,6 +411,23 @@ def test_on_a_phone_undo_keeps_its_place_and_no_cell_moves_under_the_pencil(open
     assert cells.evaluate_all(BOXES) == still
 
 
+def test_on_a_phone_a_change_is_compared_and_undone_while_a_sheet_is_open(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto(f"/?view=model&layer=5&drawer=rank&river.shown=on#text={STORY}")
+    drawn(page)
+    page.get_by_test_id("rank-row-off").first.tap()
+    bar = page.locator(".edits > :is(.undo, .seg), .edits > * > :is(.undo, .seg)").locator("visible=true")
+    expect(bar).not_to_have_count(0)
+    for one in bar.all():
+        expect(one).to_be_in_viewport(ratio=1)
+    edges = page.evaluate("['.drawers', '.edits'].map((one) => document.querySelector(one).getBoundingClientRect())")
+    assert edges[0]["bottom"] <= edges[1]["top"], edges
+    page.get_by_role("button", name="difference", exact=True).tap()
+    page.get_by_test_id("edit-undo").tap()
+    expect(page.get_by_test_id("rank-row-off").first).to_have_text("Switch off")
+    expect(page.locator(".drawers")).to_be_visible()
+
+
 # In whole pixels.
 BOXES = """(all) => all.map((one) => one.getBoundingClientRect())
   .map(({ x, y, width }) => [x, y, width].map(Math.round))"""
