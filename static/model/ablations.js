@@ -66,10 +66,15 @@ export function mostNeeded(found, by, n) {
   return heads.sort((a, b) => loss(b) - loss(a)).slice(0, n);
 }
 
+/** Of the rows of a list, so many stay for heads that are on. */
+const FOR_ON = 2;
+
 /**
- * The heads that are needed, `most` of them, with the one that was just switched off where it stood: no other takes its place
- * under the pointer.
- * @template One @param {One[]} needed  in order @param {{at: number, one: One}|undefined} off @param {number} most @returns {One[]}
+ * A list of the heads that are needed, and below them of those that are off: a head is switched on where it was switched off.
+ * @template {import("./edits.js").Head} One @param {One[]} needed  in order @param {One[]} off @param {number} most  rows @returns {One[]}
  */
-export const withOff = (needed, off, most) =>
-  off ? needed.slice(0, most - 1).toSpliced(off.at, 0, off.one) : needed.slice(0, most);
+export function ranked(needed, off, most) {
+  const keys = new Set(off.map(headKey));
+  const below = off.slice(0, most - FOR_ON);
+  return [...needed.filter((one) => !keys.has(headKey(one))).slice(0, most - below.length), ...below];
+}

@@ -541,18 +541,28 @@ def test_the_head_that_the_answer_needs_most_is_found(open_page: "Callable[..., 
     several_are_off(page, name)
 
 
+ROWS = "(rows) => rows.map(({ dataset }) => `${dataset.layer}·${dataset.head}`)"
+
+
 def several_are_off(page: "Page", name: str) -> None:
-    """The last one keeps its row, and those before it a button below. A click chooses a cell, with what can be done."""
-    beside = page.get_by_test_id("rank-off-head")
-    expect(beside).to_have_count(0)
-    page.get_by_test_id("rank-row-off").nth(1).click()
-    expect(page.get_by_test_id("rank-row-off").nth(1)).to_have_text("Switch on")
-    expect(beside).to_have_text(name)
-    expect(page.get_by_test_id("rank-row-off").filter(has_text="Switch off")).to_have_count(4)
-    beside.click()
-    expect(beside).to_have_count(0)
-    again = page.get_by_test_id("rank-row").filter(has_text=f"Without head {name}")
-    expect(again).to_have_count(1)  # measured without the one that is still off
+    """Each keeps its row until the heads are ranked again. A click on the map chooses a cell, with what can be done."""
+    rows, switches = page.get_by_test_id("rank-row"), page.get_by_test_id("rank-row-off")
+    names = rows.evaluate_all(ROWS)
+    with page.expect_response("**/explain/ablations"):
+        switches.nth(1).click()
+    expect(page.get_by_test_id("rank-progress")).to_be_hidden()
+    expect(switches).to_have_text(["Switch on"] * 2 + ["Switch off"] * 3)
+    assert rows.evaluate_all(ROWS) == names
+    again = page.get_by_test_id("rank-again")
+    again.click()
+    expect(again).to_be_hidden()  # nothing would change
+    expect(switches).to_have_text(["Switch off"] * 3 + ["Switch on"] * 2)
+    ranked = rows.evaluate_all(ROWS)
+    assert set(ranked[3:]) == set(names[:2])
+    with page.expect_response("**/explain/ablations"):
+        switches.filter(has_text="Switch on").and_(page.get_by_label(f"head {name}")).click()
+    expect(rows.filter(has_text=f"Without head {name}")).to_have_count(1)  # measured without the one that is still off
+    assert rows.evaluate_all(ROWS) == ranked
     corner = page.locator("[data-panel=rank] canvas").first.bounding_box()
     assert corner
     page.mouse.click(corner["x"] + 4, corner["y"] + 4)

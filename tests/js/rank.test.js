@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { measuredRequest } from "../../static/data/explain.js";
 import { measureAblations } from "../../static/data/streams.js";
-import { effectMaps, headEffects, mostNeeded, withOff } from "../../static/model/ablations.js";
+import { effectMaps, headEffects, mostNeeded, ranked } from "../../static/model/ablations.js";
 import { otherRepeat, otherSentence } from "../../static/model/by_hand.js";
 import { DEFAULTS } from "../../static/state/store.js";
 import { t } from "../../static/ui/i18n.js";
@@ -77,16 +77,14 @@ test("the heads whose absence lowers the answer most come first; by KL, those th
   ]); // prettier-ignore
 });
 
-test("a head that is switched off in the list stays where it stood", () => {
-  const off = { at: 1, one: "b" };
-  assert.deepEqual(withOff(["c", "a"], off, 5), ["c", "b", "a"]);
-  assert.deepEqual(withOff([], off, 5), ["b"]);
-  assert.deepEqual(withOff(["c", "a"], undefined, 5), ["c", "a"]);
-});
-
-test("the list of heads does not grow by the one that was switched off", () => {
-  assert.deepEqual(withOff(["a", "e", "f"], { at: 1, one: "b" }, 3), ["a", "b", "e"]);
-  assert.deepEqual(withOff(["a", "e", "f"], { at: 2, one: "b" }, 3), ["a", "e", "b"]);
+test("a ranking ends with the heads that are off, in as many rows as without them", () => {
+  const of = (/** @type {number[]} */ ...heads) => heads.map((one) => head(0, one, 0, 0));
+  const named = (/** @type {number[]} */ needed, /** @type {number[]} */ off) =>
+    ranked(of(...needed), of(...off), 4).map((one) => one.head);
+  assert.deepEqual(named([1, 2, 3, 4, 5], []), [1, 2, 3, 4]);
+  assert.deepEqual(named([1, 2, 3, 4, 5], [7]), [1, 2, 3, 7]);
+  assert.deepEqual(named([1, 2, 3, 4, 5], [2]), [1, 3, 4, 2]); // once, wherever its loss would put it
+  assert.deepEqual(named([1, 2, 3], [6, 7, 8]), [1, 2, 6, 7]); // two rows are left for heads that are on
 });
 
 test("a map has a row for each layer, a column for each head, and the FFNs of its stack once", () => {

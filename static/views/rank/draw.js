@@ -13,10 +13,10 @@ import {
   showsEffects,
 } from "../../data/explain.js";
 import { measureAblations, measurePatches } from "../../data/streams.js";
-import { effectMaps, mostNeeded, withOff } from "../../model/ablations.js";
+import { effectMaps, mostNeeded, ranked } from "../../model/ablations.js";
 import { withChanges } from "../../model/compare/runs.js";
-import { attentionsOf, can, hasVocabulary, splitsLogits } from "../../model/description.js";
-import { headKey, headsOff } from "../../model/edits.js";
+import { can, hasVocabulary, splitsLogits } from "../../model/description.js";
+import { headKey } from "../../model/edits.js";
 import { segment } from "../../ui/controls.js";
 import { h, inOneColumn, keepingFocus, painted, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
@@ -25,7 +25,6 @@ import { buildDirect, drawDirect } from "./direct.js";
 import {
   createRanking,
   drawEdited,
-  drawOffs,
   effectFigures,
   effectPhrase,
   headName,
@@ -84,17 +83,15 @@ const elementsOf = perRoot((root) => {
   const [legend, more] = [h("p", { class: "rank-legend dim" }), h("p", { class: "dim" })];
   const [said, list] = [h("h2", null), h("ol", { class: "rank-rows" })];
   const maps = h("div", { class: "rank-maps" });
-  const offs = h("span", { class: "rank-offs" });
-  const choice = h("p", { class: "rank-choice" }, by.box, bars, offs);
+  const anew = h("button", { class: "btn", type: "button", dataset: { testid: "rank-again" } }, t("rank.again"));
+  const choice = h("p", { class: "rank-choice" }, by.box, bars, anew);
   const needs = h("section", { class: "rank-needs" }, said, list, more, choice);
   const blocks = /** @type {Map<string, ReturnType<typeof buildEffectMap>>} */ (new Map());
   const heads = {
     ...{ element: h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps)) },
-    ...{ edited, more, offs, legend, said, list, maps, blocks, opened: "", subject: "" },
-    off: /** @type {Map<string, {at: number, one: HeadPart}>} */ (new Map()), // those that were switched off in the list, with their places
-    listed: /** @type {{start: AblationStart|null, values: number[], heads: HeadPart[]}} */ ({
-      ...{ start: null, values: [], heads: [] },
-    }),
+    ...{ edited, more, anew, legend, said, list, maps, blocks, opened: "", subject: "" },
+    order: /** @type {string[]} */ ([]), // of the rows: it stays while heads are switched off and on
+    numbers: /** @type {{start: AblationStart|null, found: HeadPart[]}} */ ({ start: null, found: [] }), // the last that are whole
   };
   const pages = {
     heads,
@@ -251,8 +248,8 @@ function drawFound(parts, trace, state, actions, measured) {
   const { heads } = parts.pages;
   const { start = null, found = [], done = true, error = null } = measured ?? {};
   drawProgress(parts, measured);
-  const subject = JSON.stringify({ ...answerRequest(state, trace), interventions: undefined });
-  if (subject !== heads.subject) heads.off.clear(); // of another answer the list begins anew
+  const subject = JSON.stringify({ ...answerRequest(state, trace), interventions: undefined, by });
+  if (subject !== heads.subject) heads.order = []; // of another answer the list begins anew
   heads.subject = subject;
   drawNeeds(heads, { by, start, found, done, error, pad: measured === null }, trace, actions);
   heads.legend.hidden = heads.maps.hidden = !found.length;
@@ -281,7 +278,7 @@ function drawFound(parts, trace, state, actions, measured) {
  * @param {ModelTrace} trace @param {Actions} actions
  */
 function drawNeeds(parts, { by, start, found, done, error, pad }, trace, actions) {
-  const { said, list, offs } = parts;
+  const { said } = parts;
   const heads = start ? mostNeeded(found, by, MANY) : [];
   const answer = start && h("b", null, measuredAnswer(start));
   if (error) setText(said, errorText(/** @type {any} */ (error)));
@@ -292,31 +289,36 @@ function drawNeeds(parts, { by, start, found, done, error, pad }, trace, actions
   else if (by === "kl")
     replace(said, h("span", null, phrase("rank.most_kl", { head: headName(trace.model, heads[0]) })));
   else replace(said, h("span", null, effectPhrase(trace.model, heads[0], /** @type {AblationStart} */ (start))));
-  const { interventions } = withChanges(actions.get(), trace.model);
-  for (const [key, { one }] of parts.off) if (!isOff(interventions, one, trace.model)) parts.off.delete(key);
-  // What was pressed last stays under the pointer: the list waits for the new numbers.
-  if (!parts.off.size || (done && start)) {
-    const stay = heads.filter((one) => !parts.off.has(headKey(one)));
-    parts.listed = {
-      start,
-      values: heads.map((one) => one[by]),
-      heads: withOff(stay, [...parts.off.values()].at(-1), MANY),
-    };
-  }
-  const rows = parts.listed.heads.map((one, at) => {
-    const of = { by, values: parts.listed.values, start: /** @type {AblationStart} */ (parts.listed.start) };
-    return rankedRow(one, of, trace, actions, () => parts.off.set(headKey(one), { at, one }));
-  });
-  keepingFocus(list, () => replace(list, ...rows));
-  const listed = new Set(parts.listed.heads.map(headKey));
-  drawOffs(
-    offs,
-    headsOff(interventions, attentionsOf(trace.model)).filter((one) => !listed.has(headKey(one))),
-    trace.model,
-    actions,
-  );
+  drawRows(parts, { by, start, found, done }, trace, actions);
   const ffn = start && strongestFfn(found, by);
   const stronger = ffn && heads.length > 0 && Math.abs(ffn[by]) > Math.abs(heads[0][by]);
   replace(parts.more, ...(stronger ? [effectPhrase(trace.model, ffn, start), "."].flat() : []));
   update(parts.more, { title: ffn && effectFigures(ffn).join(" · ") });
+}
+
+/**
+ * The rows keep their order while heads are switched off and on: what is pressed stays under the pointer, also when it is measured anew.
+ * @param {Parts["pages"]["heads"]} parts @param {{by: Measure, start: AblationStart|null, found: Ablation[], done: boolean}} of
+ * @param {ModelTrace} trace @param {Actions} actions
+ */
+function drawRows(parts, { by, start, found, done }, trace, actions) {
+  const whole = done && start !== null;
+  if (whole || !parts.order.length)
+    parts.numbers = { start, found: found.flatMap((one) => (one.kind === "head" ? [one] : [])) };
+  const { numbers, list, anew } = parts;
+  const { interventions } = withChanges(actions.get(), trace.model);
+  const off = numbers.found.filter((one) => isOff(interventions, one, trace.model));
+  const best = ranked(mostNeeded(numbers.found, by, Infinity), off, MANY).map(headKey);
+  if (whole && !parts.order.length) parts.order = best;
+  const order = parts.order.length ? parts.order : best;
+  const known = new Map(numbers.found.map((one) => [headKey(one), one]));
+  const heads = order.flatMap((key) => known.get(key) ?? []);
+  const of = { by, values: heads.map((one) => one[by]), start: /** @type {AblationStart} */ (numbers.start) };
+  keepingFocus(list, () => replace(list, ...heads.map((one) => rankedRow(one, of, trace, actions))));
+  anew.hidden = order.join() === best.join();
+  anew.onclick = () => {
+    parts.order = best;
+    drawRows(parts, { by, start, found, done }, trace, actions);
+    list.querySelector("button")?.focus();
+  };
 }

@@ -258,24 +258,8 @@ export function turn(head, model, actions) {
 export const isOff = (interventions, head, model) =>
   headsOff(interventions, attentionsOf(model)).some((one) => headKey(one) === headKey(head));
 
-/** So many heads that are off have a button; more are said by their number. */
-const MOST_OFF = 6;
-
-/** The other heads that are off, each with what switches it on. @param {HTMLElement} root @param {Head[]} off @param {Model} model @param {Actions} actions */
-export function drawOffs(root, off, model, actions) {
-  root.hidden = !off.length;
-  const rest = off.length - MOST_OFF;
-  const buttons = off.slice(0, MOST_OFF).map((one) => {
-    const says = switchWords(model, one, actions.get());
-    const dataset = { testid: "rank-off-head", focus: `on ${headKey(one)}` };
-    const attrs = { class: "btn", type: "button", title: says, "aria-label": says, dataset };
-    return h("button", { ...attrs, on: { click: () => turn(one, model, actions) } }, `${one.layer}·${one.head}`);
-  });
-  keepingFocus(root, () => replace(root, t("rank.off_mark"), ...buttons, rest > 0 ? `+ ${rest}` : ""));
-}
-
-/** A head that the answer needs: opened by a click, switched off by its button. @param {Ablation & {kind: "head"}} one @param {{by: By, values: number[], start: AblationStart}} of @param {ModelTrace} trace @param {Actions} actions @param {() => void} turns  it is about to be switched off or on */
-export function rankedRow(one, { by, values, start }, { model }, actions, turns) {
+/** A head that the answer needs: opened by a click, switched off by its button. @param {Ablation & {kind: "head"}} one @param {{by: By, values: number[], start: AblationStart}} of @param {ModelTrace} trace @param {Actions} actions */
+export function rankedRow(one, { by, values, start }, { model }, actions) {
   const { attention, layer, head } = one;
   const data = { attention, layer, head };
   const without = isOff(withChanges(actions.get(), model).interventions, one, model);
@@ -309,12 +293,7 @@ export function rankedRow(one, { by, values, start }, { model }, actions, turns)
     type: "button",
     "aria-label": switchWords(model, one, actions.get()),
     dataset: { testid: "rank-row-off", ...data, focus: `off ${attention} ${layer} ${head}` },
-    on: {
-      click() {
-        turns();
-        turn(one, model, actions);
-      },
-    },
+    on: { click: () => turn(one, model, actions) },
   });
   off.append(shortSwitch(model, one, actions.get()));
   return h("li", null, open, off);
