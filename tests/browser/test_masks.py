@@ -752,6 +752,18 @@ def test_before_and_after_swap_every_picture_in_place(page: "Page") -> None:
     expect(sheet).to_have_attribute("aria-expanded", "false")
 
 
+def test_the_difference_of_a_head_that_is_off_says_that_its_weights_are_the_same(page: "Page") -> None:
+    page.goto(link({"text": TEXT, "view": "attention"}))
+    drawn(page)
+    page.get_by_test_id("head-eye").click()
+    page.get_by_test_id("compare-difference").click()
+    drawn(page)
+    expect(page.locator(".card-both")).to_have_text("unchanged")
+    expect(page.locator(".pair .legend-place:visible, .difference .legend:visible").first).to_contain_text(
+        "No weight of this head has changed."
+    )
+
+
 def test_undo_ends_the_comparison(page: "Page") -> None:
     page.goto(link({"text": TEXT, "view": "attention"}))
     drawn(page)

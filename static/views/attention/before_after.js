@@ -168,7 +168,11 @@ function drawDifference(parts, trace, state, actions, { before, after }) {
   ramp.prepend(h("b", null, t("compare.less")));
   ramp.querySelector(".ramp")?.nextElementSibling?.after(h("b", null, t("compare.more")));
   if (isEmpty) ramp.append(hatchLegend());
-  replace(parts.legend, ramp);
+  const moved = Math.max(...scale.seen.map(Math.abs)) >= ROUNDING;
+  replace(
+    parts.legend,
+    moved ? ramp : h("span", { class: "legend" }, t("compare.none_moved"), isEmpty && hatchLegend()),
+  );
   drawSquare(parts.changed.place, trace, state, actions, {
     id: "difference",
     title: t("compare.difference_title"),

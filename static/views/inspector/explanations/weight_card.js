@@ -39,6 +39,9 @@ import { writesWords } from "../parts.js";
  *   with a check; no `old`: not known
  */
 
+/** Less than this is rounding. */
+const ROUNDING = 1e-6;
+
 /**
  * The card has the same lines before and after an edit, each in its place: what changed is seen where it was.
  * @param {HTMLElement} root @param {HeadTrace} trace @param {State} state @param {About} about
@@ -47,6 +50,7 @@ export function drawWeightCard(root, trace, state, about) {
   const { query, key, terms, lit } = about;
   const before = isTrained(state) ? null : beforeOf(trace, about); // the other run of a comparison is not what was before
   const gap = isDifference(state) && before !== null;
+  const moved = before !== null && Math.abs(terms.model - before.weight) >= ROUNDING;
   const names = { query: queryName(trace, query), key: nameIn(trace.keys.tokens, key) };
   const all = [
     ...scoreLines(trace, about, before, names),
@@ -58,9 +62,9 @@ export function drawWeightCard(root, trace, state, about) {
     {
       ...names,
       where: whereOf(trace.model, state),
-      value: gap ? signed(terms.model - before.weight) : weightText(terms.model),
+      value: gap && moved ? signed(terms.model - before.weight) : weightText(terms.model),
       was: before?.changed && !gap ? weightText(before.weight) : null,
-      both: gap ? arrow(weightText(before.weight), weightText(terms.model)) : null,
+      both: gap ? (moved ? arrow(weightText(before.weight), weightText(terms.model)) : t("card.same")) : null,
     },
     all.map((line) => ({ ...(gap ? changeOf(line) : withOld(line)), lit: lit.includes(line.name) })),
   );
