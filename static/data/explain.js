@@ -38,7 +38,7 @@ export const rankState = viewState("rank", {
   axis: choice(...RANK_AXES),
   bars: choice("auto", "on", "off"),
   against: choice(...RANK_AGAINST),
-  source: typed(""),
+  source: { ...typed(null), until: /** @type {const} */ ("sentence") }, // null: what is offered first; "": none
   path: choice(...RANK_PATHS),
   ffns: onOff(false),
   hand: choice(...RANK_HAND),

@@ -100,11 +100,12 @@ export const changesNothing = (here, there, { causal, row, theirs }) =>
   causal && row === theirs && here.slice(0, row + 1).join() === there.slice(0, row + 1).join();
 
 /**
- * A second sentence that the model answers otherwise: the next best answer in the place of the answer, where the sentence has it.
+ * A second sentence that the model answers otherwise: the next best answer, before the edits, in the place of the answer, where the sentence has it.
  * @param {ModelTrace} trace @param {State} state
  */
 export function otherSentence(trace, state) {
-  const { text, predictions, written, model } = trace;
+  const { text, written, model } = trace;
+  const { predictions } = trace.asTrained ?? trace.withoutKnockouts ?? trace;
   const row = written ? rowOf(state, trace) : null;
   const [first, second] = row === null || model.picture ? [] : (predictions[row]?.candidates ?? []);
   const [here, there] = [first?.text.trim(), second?.text.trim()];

@@ -29,7 +29,7 @@ const joined = (ids) => ids.join(".");
 /** @template {string|null} [T=string|null] @param {T} initial @returns {Field<T|string>} */
 export const text = (initial) => ({ initial, read: String, write: String });
 
-/** What a person typed. @param {string} initial @returns {Field<string>} */
+/** What a person typed. @template {string|null} T @param {T} initial @returns {Field<T|string>} */
 export const typed = (initial) => ({ ...text(initial), typed: true });
 
 /** A whole number from 0 on. @template {number|null} T @param {T} initial @returns {Field<T|number>} */

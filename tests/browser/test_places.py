@@ -390,7 +390,6 @@ def test_another_sentence_is_patched_into_this_one(open_page: "Callable[..., Pag
     page = open_page(viewport=LAPTOP)
     opened(page, "model", drawer="rank", **{"rank.shows": "patch"})
     expect(page.get_by_test_id("patch-repeat")).to_have_text("Put blue in the place of red₁")
-    page.get_by_test_id("patch-offer").click()
     said = page.get_by_test_id("patch-said")
     expect(said).to_contain_text("logit car − logit ball: +")
     expect(page.get_by_test_id("rank-progress")).to_be_hidden()
@@ -422,6 +421,34 @@ def test_another_sentence_is_patched_into_this_one(open_page: "Callable[..., Pag
     expect(said).to_have_text("The second sentence has 6 tokens, this one 14. Use one of as many tokens.")
     expect(page).not_to_have_url(re.compile(r"\?[^#]*ball"))
     page_errors.clear()  # the browser reports the 4xx
+
+
+@pytest.mark.fresh  # another test's page may have measured this already
+def test_patching_opens_with_the_sentence_that_is_offered(open_page: "Callable[..., Page]") -> None:
+    """Measured once, and not before it is shown. A reader empties the field; a link brings another sentence."""
+    page = open_page(viewport=LAPTOP)
+    asked: list[Any] = []
+    page.on("request", lambda one: asked.append(one.post_data_json) if one.url.endswith("/explain/patches") else None)
+    opened(page, "model", drawer="rank")
+    expect(page.get_by_test_id("rank-row")).to_have_count(5)
+    assert asked == []
+    page.get_by_test_id("rank-shows-patch").click()
+    field, maps = page.get_by_test_id("patch-text"), page.locator(".rank-map:visible")
+    expect(field).to_have_value(TEXTS["decoder-only"].replace("car", "ball"))
+    expect(maps).to_have_count(3)
+    expect(page.get_by_test_id("rank-progress")).to_be_hidden()
+    expect(page.get_by_test_id("patch-offer")).to_be_hidden()
+    assert len(asked) == 1
+    field.fill("")
+    field.press("Enter")
+    expect(page.get_by_test_id("patch-said")).to_contain_text("Type a second sentence")
+    expect(maps).to_have_count(0)
+    expect(field).to_have_value("")
+    other = TEXTS["decoder-only"].replace("car", "doll")
+    opened(page, "model", drawer="rank", **{"rank.shows": "patch", "rank.source": other})
+    expect(field).to_have_value(other)
+    expect(maps).to_have_count(3)
+    assert [one["from"]["text"] for one in asked[1:]] == [other]
 
 
 def test_a_researcher_walks_from_the_question_to_a_saved_figure(

@@ -222,6 +222,8 @@ test("the sentence that is offered has the next best answer in the place of the 
   const state = /** @type {any} */ ({ query: 1, key: 0 });
   assert.equal(otherSentence(trace, state)?.text, "a red ball. a red");
   assert.equal(otherSentence({ ...trace, text: "a red" }, state), null);
+  const edited = { ...trace, predictions: { 1: { candidates: candidates.toReversed() } }, withoutKnockouts: trace };
+  assert.equal(otherSentence(edited, state)?.text, "a red ball. a red"); // its answer is the one before the edits
   assert.equal(otherSentence({ ...trace, text: "a scar from a car." }, state)?.text, "a scar from a ball.");
   assert.equal(otherSentence({ ...trace, text: "scars" }, state), null);
   const japanese = { 1: { candidates: [{ text: "犬" }, { text: "猫" }] } };

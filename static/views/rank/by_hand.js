@@ -112,7 +112,7 @@ export function drawByHand(parts, trace, state, actions) {
   const side = trace.sides[sideOfRows(attention, what)];
   const spelled = /** @type {{tokens?: Token[]}|undefined} */ (explained.spelled);
   element.hidden = !source || !side || !spelled?.tokens || Boolean(model.picture);
-  if (element.hidden || !side) return;
+  if (element.hidden || !side || !source) return;
   const { padCount, padSide } = state;
   const first = side.side === "source" && padSide === "left" ? padCount : 0;
   const last = side.tokens.length - (side.side === "source" && padSide === "right" ? padCount : 0);

@@ -76,20 +76,21 @@ export function patchRequest(trace, state) {
 
 /** @param {Parts} parts @param {PatchesMeasured|null} measured @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function drawPatch(parts, measured, trace, state, actions) {
-  const { source } = rankState.of(state);
+  const source = rankState.of(state).source ?? "";
   const { input, offers, paths, said, about } = parts;
   const asked = pathsOf(trace, state);
   drawChoice(paths, trace, state, actions);
   drawByHand(parts.byHand, trace, state, actions);
   if (document.activeElement !== input) input.value = source;
   input.onchange = () => actions.set(rankState.patch({ source: input.value }));
-  [otherSentence, otherRepeat].forEach((find, i) => {
-    const other = find(trace, state);
+  const others = [otherSentence(trace, state), otherRepeat(trace, state)];
+  others.forEach((other, i) => {
     offers[i].hidden = other === null || other.text === source;
     if (other)
       replace(offers[i], phrase("patch.offer", { here: h("b", null, other.here), there: h("b", null, other.there) }));
     offers[i].onclick = () => other && actions.set(rankState.patch({ source: other.text }));
   });
+  chooseOffered(others[0], state, actions);
   const { start = null, found = [], done = true, error = null } = measured ?? {};
   parts.stop.hidden = measured === null || (done && !parts.stopped);
   setText(parts.stop, t(parts.stopped ? "patch.again" : "patch.stop"));
@@ -120,6 +121,14 @@ export function drawPatch(parts, measured, trace, state, actions) {
   };
   if (asked) drawPaths(paths, shown, trace, state, actions);
   else if (found.length) drawMaps(parts, start, /** @type {Patched[]} */ (found), trace, state, actions);
+}
+
+/**
+ * It opens with maps: of the sentence that is offered first, which then stays, whatever an edit does to the prediction.
+ * @param {{text: string}|null} offered @param {State} state @param {Actions} actions
+ */
+function chooseOffered(offered, state, actions) {
+  if (offered && rankState.of(state).source === null) actions.set(rankState.patch({ source: offered.text }));
 }
 
 /** Why the two sentences cannot be compared, in the page's language. @param {{code?: string, where?: string, got?: unknown, limit?: unknown}} error */
@@ -219,7 +228,7 @@ function drawMaps(parts, start, found, trace, state, actions) {
       title,
       logits: (value) => logitsMoved(start, value / way),
       moved: inLogits(start) ? null : (value) => signed(value, 3),
-      about: t("patch.figure", { source: rankState.of(state).source, scale: scaleWords(start, trace) }),
+      about: t("patch.figure", { source: rankState.of(state).source ?? "", scale: scaleWords(start, trace) }),
       values: values.map((value) => value * way),
       missing,
       scale,

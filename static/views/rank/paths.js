@@ -133,7 +133,8 @@ export function drawPaths(parts, paths, trace, state, actions) {
 /** What the numbers of a saved figure are. @param {Paths} paths @param {ModelTrace} trace @param {State} state */
 function figureAbout({ scale }, trace, state) {
   const { source, ffns } = rankState.of(state);
-  return t(ffns ? "paths.figure_ffns" : "paths.figure", { receiver: receiverName(trace, state), source, scale });
+  const words = { receiver: receiverName(trace, state), source: source ?? "", scale };
+  return t(ffns ? "paths.figure_ffns" : "paths.figure", words);
 }
 
 /** The writers that are named, as a picture that can be saved. @param {PathEffect[]} most @param {Paths} paths @param {ModelTrace} trace @param {State} state */
