@@ -21,6 +21,7 @@ from tests.browser.helpers import (
     open_pads,
     open_tools,
     overflows,
+    serious,
     show_pads,
     wait_for_run,
 )
@@ -756,6 +757,8 @@ def test_the_difference_of_a_head_that_is_off_says_that_its_weights_are_the_same
     page.goto(link({"text": TEXT, "view": "attention"}))
     drawn(page)
     page.get_by_test_id("head-eye").click()
+    expect(page.get_by_test_id("head-eye")).to_have_attribute("aria-pressed", "true")
+    assert serious(page, "[data-testid=head-eye]", rules="colours") == []
     page.get_by_test_id("compare-difference").click()
     drawn(page)
     expect(page.locator(".card-both")).to_have_text("unchanged")
