@@ -285,7 +285,7 @@ def test_the_matrices_of_the_walk_are_saved(page: "Page", traced: "Trace", tmp_p
     open_more(page)
     page.get_by_test_id("export").click()
     items = page.get_by_test_id("export-csv")
-    assert items.all_inner_texts() == ["CSV: Q_5", "CSV: K_5ᵀ", "CSV: Q_5K_5ᵀ"]
+    expect(items).to_have_text(["CSV: Q_5", "CSV: K_5ᵀ", "CSV: Q_5K_5ᵀ"])
     q, k = numbers(traced, "q"), numbers(traced, "k")
     for i, expected in enumerate((q, k.T, q @ k.T)):
         with page.expect_download() as download:
