@@ -11,7 +11,7 @@ import { createPainter } from "./draw/painter.js";
 import { listen, pick, showTip } from "./input/events.js";
 import { nearestPlace } from "./input/places.js";
 import { createScrolling } from "./input/scrolling.js";
-import { frameOf } from "./layout/frame.js";
+import { frameOf, topOf } from "./layout/frame.js";
 import { riverLayout } from "./layout/layout.js";
 import { ghostsOf, markChanged, showNotable } from "./layout/lines.js";
 import { currentStyle } from "./style.js";
@@ -196,6 +196,7 @@ export function createRiverBoard(parts, placed) {
   };
   const repaint = () => painted(paint);
   let laidOut = 0; // the width of its place
+  let top = 0; // where that begins
   let letters = ""; // and the sizes of its letters
   const lettersNow = () => lettersOf(currentStyle(canvas));
   const scrolling = createScrolling(box, canvas);
@@ -213,7 +214,7 @@ export function createRiverBoard(parts, placed) {
       return;
     }
     const { rolled, before, was, row, knockouts } = shown.facts;
-    [laidOut, letters] = [width, lettersNow()];
+    [laidOut, top, letters] = [width, topOf(box), lettersNow()];
     const frame = frameOf(canvas, shown, laidOut, board);
     board.scene = riverLayout(rolled, row, frame);
     if (shown.chosen && !shown.struck)
@@ -265,6 +266,12 @@ export function createRiverBoard(parts, placed) {
 
   listen(parts, board, { repaint, choose });
   new ResizeObserver(() => laidOut !== box.clientWidth && layout()).observe(box);
+  // What is above it comes and goes, as the field of the sentence does: the picture takes what the window leaves it now.
+  const above = new ResizeObserver(() => {
+    const { shown, scene } = board;
+    if (scene && shown?.whole && !shown.start && top !== topOf(box)) layout();
+  });
+  for (const part of partsAbove(box)) above.observe(part);
   let high = innerHeight; // rows and heads share what it leaves
   addEventListener("resize", () => {
     if (innerHeight === high || !board.scene || !box.isConnected) return;
@@ -303,6 +310,13 @@ export function createRiverBoard(parts, placed) {
     lines: () => board.scene?.lines.filter(({ own, shown }) => shown && !own) ?? [],
     beads: () => board.scene?.beads ?? [],
   };
+}
+
+/** All that stands above an element in its page. @param {Element|null} element @returns {Element[]} */
+function partsAbove(element) {
+  if (!element || element.matches(".page")) return [];
+  const before = element.previousElementSibling;
+  return before ? [before, ...partsAbove(before)] : partsAbove(element.parentElement);
 }
 
 /** @param {Scene} scene */

@@ -188,3 +188,21 @@ def test_a_visitor_who_types_replaces_the_sentence(open_page: "Callable[..., Pag
     page.evaluate("() => document.activeElement.blur()")
     page.keyboard.type("s")
     expect(page.get_by_test_id("sentence")).to_have_value("The dogs")
+
+
+def test_a_sentence_typed_on_the_start_page_gets_the_picture_of_a_reload(open_page: "Callable[..., Page]") -> None:
+    """Its field, which is higher than the tokens that take its place, goes after the picture was drawn."""
+    page = open_page(viewport={"width": 1280, "height": 720})
+    page.goto("/?start&river.shown=on")
+    page.wait_for_selector('body[data-state="ready"]')
+    canvas = page.locator("[data-drawing]").first
+    text = "Once there was a little girl named Lily. She had a red ball and a blue car, and one day she lost the red"
+    page.keyboard.type(text)
+    page.wait_for_function("(text) => document.querySelector('.page').dataset.traced?.includes('lost')", arg=text)
+    page.wait_for_selector('body[data-state="ready"]')
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(300)
+    typed = canvas.bounding_box()
+    page.reload()
+    page.wait_for_selector('body[data-state="ready"]')
+    assert typed == canvas.bounding_box()

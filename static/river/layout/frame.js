@@ -130,8 +130,7 @@ export function frameOf(canvas, shown, width, { unfolded }) {
     right,
     open,
   };
-  // Of its place, which stands still while the camera holds the canvas where it was (shell/camera.js).
-  const top = (canvas.parentElement ?? canvas).getBoundingClientRect().top + scrollY;
+  const top = topOf(canvas.parentElement ?? canvas);
   if (start && !phone && !bare) return { ...base, heads: [], ...startRows(canvas, innerHeight - top) };
   const sheet = shown.low ? lowSheet(canvas) : null;
   if (sheet) return { ...base, ...rowsAbove(sheet.getBoundingClientRect().top - top, facts.rolled.length, base) };
@@ -157,6 +156,9 @@ export function frameOf(canvas, shown, width, { unfolded }) {
     only: phone ? (open ?? { stack: facts.rolled[0].river.stack, layer: last }) : null,
   };
 }
+
+/** Where a picture begins on its page: of its place, which stands still while the camera holds the canvas where it was (shell/camera.js). @param {Element} place */
+export const topOf = (place) => place.getBoundingClientRect().top + scrollY;
 
 /**
  * How rows and heads share the first screen: heads take less, in more columns, where that leaves each row a name.
