@@ -1,6 +1,7 @@
-/** Small controls: a button with a popover, a row of choices, a switch, a fold, a list that arrow keys move through. */
+/** Small controls: a button with a popover, a row of choices, a switch, a fold, a list that arrow keys move through, buttons that scroll. */
 
-import { h, newId, setText, update } from "./dom.js";
+import { h, hide, measured, newId, setText, update } from "./dom.js";
+import { t } from "./i18n.js";
 
 /** @import { Child } from "./dom.js" */
 
@@ -82,6 +83,42 @@ export function walkList(event, before, after) {
 /** The plain button, which a redraw gives its focus back. @param {string} testid @param {string} kind @param {Child} words @param {() => void} click */
 export const button = (testid, kind, words, click) =>
   h("button", { class: `btn ${kind}`, type: "button", dataset: { testid, focus: testid }, on: { click } }, words);
+
+// What is wider than its room.
+
+/**
+ * Two buttons that scroll it by a page, each there while something is hidden on its side: `say` after a redraw.
+ * @param {HTMLElement} scroll @param {(to: number) => number} pageOf  how far to the left (-1) or to the right (1), in pixels
+ */
+export function createPages(scroll, pageOf) {
+  const [before, after] = [-1, 1].map((to) => {
+    const name = to < 0 ? "before" : "after";
+    const about = t(`pages.${name}`);
+    const click = () => {
+      const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      scroll.scrollBy({ left: to * pageOf(to), behavior: calm ? "instant" : "smooth" });
+    };
+    const attrs = {
+      class: `pages ${name}`,
+      type: "button",
+      tabindex: -1,
+      hidden: true,
+      title: about,
+      "aria-label": about,
+    };
+    return h("button", { ...attrs, dataset: { testid: `pages-${name}` }, on: { click } }, to < 0 ? "‹" : "›");
+  });
+  const say = () =>
+    measured(
+      () => [scroll.scrollLeft > 2, scroll.scrollLeft + scroll.clientWidth < scroll.scrollWidth - 2],
+      (hidden) => {
+        hide(before, !hidden[0], after);
+        hide(after, !hidden[1], before);
+      },
+    );
+  scroll.addEventListener("scroll", say);
+  return { before, after, say };
+}
 
 // Details on demand: closed until they are asked for.
 

@@ -5,7 +5,7 @@ import { namesIn, offeredAfter, tokenName } from "../model/labels.js";
 import { rowOf } from "../model/selection.js";
 import { canHide, endsText, filled, taken } from "../model/written.js";
 import { DEFAULTS } from "../state/store.js";
-import { createPopover, segment } from "../ui/controls.js";
+import { createPages, createPopover, segment } from "../ui/controls.js";
 import { h, keepWidth, measured, perRoot, replace, replaceChanged, setText, svg, update } from "../ui/dom.js";
 import { briefPercent, percent } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";
@@ -57,7 +57,7 @@ function createDock(root, actions) {
     settings.node,
     ...drawers.map(({ node }) => node),
   ];
-  replace(root, writing[0], candidates.node, writing.slice(1), problem.node);
+  replace(root, writing[0], candidates.node, candidates.pages, writing.slice(1), problem.node);
   onChange(() => {
     buttons.draw();
     problem.draw();
@@ -182,7 +182,7 @@ function createCandidates(actions, session) {
   const border = h("span", { ...attrs, role: "separator" }, h("span", null, t("candidates.left_out")));
   const node = h("div", { class: "candidates", role: "group" }, head, list);
   /** What does not fit is in a second line, out of sight: not to be reached. */
-  const fit = () =>
+  const fit = () => {
     measured(
       () => list.map((chip) => chip.offsetTop > node.offsetTop + node.clientHeight / 2),
       (out) => {
@@ -191,9 +191,14 @@ function createCandidates(actions, session) {
         border.classList.toggle("out", !first || first.matches(".out"));
       },
     );
+    pages.say();
+  };
+  // A phone has a row of them: on by as many as are in sight, at its end back to the first.
+  const pages = createPages(node, (to) => (to < 0 ? node.scrollWidth : node.clientWidth - head.offsetWidth));
   new ResizeObserver(fit).observe(node);
   const self = {
     node,
+    pages: [pages.before, pages.after],
     /** Called with the reason why the candidate that is pointed at, or has the focus, is not drawn. @type {(why: string|null) => void} */
     onPoint: () => {},
     /** @param {ModelTrace} trace @param {State} state */

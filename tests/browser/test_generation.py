@@ -1279,3 +1279,35 @@ def test_on_a_phone_the_tree_comes_before_the_comparison(open_page: "Callable[..
     assert a is not None
     assert b is not None
     assert a["x"] >= b["x"] + b["width"]
+
+
+def test_on_a_phone_the_signs_at_an_edge_scroll_by_a_page(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    text = "Tom lost his red car. Tom was sad. Mom found the red"
+    page.goto(link({"text": text, "view": "model", "seed": SEED, "drawer": "generation"}))
+    settled(page)
+    n = len(ids_of(page))
+    for i in range(1, 11):
+        press(page, "step", n + i)
+    written = ids_of(page)
+    tree, dock = page.get_by_test_id("tree"), page.locator(".dock")
+    row_of = {tree: tree, dock: dock.locator(".candidates")}
+    # Of the candidates, what leads back to the first stands in the place of what led to the last.
+    for within, name, x, times in [
+        (tree, "before", 10, 1),
+        (tree, "after", 26, 1),
+        (dock, "after", 22, 2),
+        (dock, "before", 22, 1),
+    ]:
+        button = within.get_by_test_id(f"pages-{name}")
+        box = button.bounding_box()
+        assert box is not None
+        assert min(box["width"], box["height"]) >= 44
+        assert box["x"] + box["width"] <= 390
+        was = row_of[within].evaluate("row => row.scrollLeft")
+        for _ in range(times):
+            page.touchscreen.tap(box["x"] + x, box["y"] + box["height"] / 2)
+            page.wait_for_timeout(100)
+        now = row_of[within].evaluate("row => row.scrollLeft")
+        assert now < was if name == "before" else now > was
+    assert ids_of(page) == written, "no token was taken"

@@ -6,6 +6,7 @@
 import { tokenName } from "../../model/labels.js";
 import { nodeAt, textAt, wayTo } from "../../state/text_tree.js";
 import { pairOf } from "../../state/tree_changes.js";
+import { createPages } from "../../ui/controls.js";
 import { h, keepingFocus, replace, svg, update } from "../../ui/dom.js";
 import { briefPercent, number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -40,11 +41,9 @@ export function createTree(session, player, actions) {
   const steps = h("div", { class: "tree-steps", "aria-hidden": true });
   const body = h("div", { class: "tree-body" }, edges, items, marks);
   const canvas = h("div", { class: "tree-canvas", translate: "no" }, steps, body);
-  const scroll = h(
-    "div",
-    { class: "tree-scroll", dataset: { testid: "tree" }, on: { scroll: sayWhatIsHidden } },
-    canvas,
-  );
+  const scroll = h("div", { class: "tree-scroll", dataset: { testid: "tree" } });
+  const pages = createPages(scroll, () => scroll.clientWidth - FADES.before - FADES.after);
+  scroll.append(pages.before, canvas, pages.after);
   const offered = h("p", { class: "tree-bare", hidden: true }, h("span", null, t("generation.hint")));
   // In a closed drawer nothing can be scrolled to: it is drawn again when that opens, or has another width.
   // What it leaves free below its branches, the ways that were not taken fill.
@@ -72,12 +71,6 @@ export function createTree(session, player, actions) {
     return h("button", { ...attrs, dataset: { testid: `tree-${name}` }, on: { click } }, zoomSign(name));
   });
   const last = { trace: /** @type {ModelTrace|null} */ (null), state: actions.get() };
-
-  /** A text that goes on beyond the pane's edge has a sign there. */
-  function sayWhatIsHidden() {
-    const { scrollLeft, clientWidth, scrollWidth } = scroll;
-    update(scroll, { dataset: { before: scrollLeft > 2, after: scrollLeft + clientWidth < scrollWidth - 2 } });
-  }
 
   /** @param {number} at */
   function go(at) {
@@ -170,8 +163,8 @@ export function createTree(session, player, actions) {
       replace(marks, more);
     });
     const row = items.querySelector(".stand");
-    if (row) bringIntoView(scroll, /** @type {HTMLElement} */ (row), Math.max(FADES, picture.after));
-    sayWhatIsHidden();
+    if (row) bringIntoView(scroll, /** @type {HTMLElement} */ (row), Math.max(FADES.after, picture.after));
+    pages.say();
   }
 
   /** Before anything is written, this button stands in the empty pane; then in its place. @param {HTMLElement} button @param {HTMLElement} place */
@@ -375,8 +368,8 @@ function pickMark({ session, tree }, { at }, go) {
   return h("button", { ...attrs, dataset: data, on: { click } }, name);
 }
 
-/** What fades at the edge behind which the picture goes on: css/tree.css. */
-const FADES = 76;
+/** What fades at the edges behind which the picture goes on: css/tree.css. Pixels. */
+const FADES = { before: 44, after: 76 };
 
 /** Scrolls inside the picture only. @param {HTMLElement} scroll @param {HTMLElement} item @param {number} after  room to see what follows */
 function bringIntoView(scroll, item, after) {
