@@ -1311,3 +1311,29 @@ def test_on_a_phone_the_signs_at_an_edge_scroll_by_a_page(open_page: "Callable[.
         now = row_of[within].evaluate("row => row.scrollLeft")
         assert now < was if name == "before" else now > was
     assert ids_of(page) == written, "no token was taken"
+
+
+def test_on_a_phone_the_split_of_two_texts_is_in_sight(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto(link({"text": "Tom lost his red ball. Tom was sad. Mom found the red", "view": "model", "seed": SEED}))
+    settled_at = "n => document.querySelectorAll('[data-testid=token]').length === n"
+    page.wait_for_selector('body[data-state="ready"]')
+    n = page.get_by_test_id("token").count()
+    for press_, counts in (("gen-step", range(n + 1, n + 11)), ("gen-back", range(n + 9, n + 3, -1))):
+        for count in counts:
+            page.get_by_test_id(press_).click()
+            page.wait_for_function(settled_at, arg=count)
+    page.locator(".likely:not(.falls)").nth(1).click()
+    for count in range(n + 5, n + 11):
+        if count > n + 5:
+            page.get_by_test_id("gen-step").click()
+        page.wait_for_function(settled_at, arg=count)
+    page.get_by_test_id("compare-texts").click()
+    expect(page.get_by_test_id("pair-kl")).to_be_visible()
+    edges = """() => {
+      const { left, right } = document.querySelector('[data-testid=tree]').getBoundingClientRect();
+      const fork = document.querySelector('.tree-edges circle').getBoundingClientRect();
+      return [left + 44, fork.left, right - 76];
+    }"""
+    sides = page.evaluate(edges)
+    assert sides == sorted(sides), sides

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { NO_TREE, visited, wayTo } from "../../static/state/text_tree.js";
 import { folded } from "../../static/state/tree_changes.js";
 import {
+  aimOf,
   branchEnd,
   columnEnds,
   columnWidth,
@@ -193,4 +194,17 @@ test("the ways that were not taken hang below their token, in rows that no branc
   ]);
   assert.deepEqual(places(2), [[9, 1, 1, 1]]);
   assert.deepEqual(places(1), []);
+});
+
+test("what is brought into sight: where two chosen texts part, once; else the chosen token when that is another", () => {
+  const [one, two, three, , five] = [1, 2, 3, 4, 5].map((id) => TREE.nodes.findIndex((node) => node?.ids[0] === id));
+  const paired = { ...TREE, pair: [three, TREE.nodes.findIndex((node) => node?.ids[0] === 4)] };
+  const begun = aimOf({ stand: -1, split: -1, at: -1 }, TREE, three, three);
+  assert.equal(begun.at, three);
+  const chosen = aimOf(begun, paired, three, three);
+  assert.equal(chosen.at, one, "they part after it");
+  assert.equal(aimOf(chosen, paired, three, three).at, one, "a redraw keeps it");
+  assert.equal(aimOf(chosen, paired, three, two).at, two, "Back shows where it goes");
+  assert.equal(aimOf(chosen, { ...paired, pair: [three, five] }, three, three).at, 0, "another text, another place");
+  assert.equal(aimOf(chosen, TREE, three, three).at, three, "no longer compared");
 });

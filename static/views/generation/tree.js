@@ -11,7 +11,7 @@ import { h, keepingFocus, replace, svg, update } from "../../ui/dom.js";
 import { briefPercent, number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { nameNodes } from "../../ui/token_text.js";
-import { branchEnd, neighbour, offersPair } from "./tree_layout.js";
+import { aimOf, branchEnd, neighbour, offersPair } from "./tree_layout.js";
 import { editOf, forkPath, nodeLabel, pictureOf, SIZE, tokenShare, treeEdge, wordAfter } from "./tree_picture.js";
 
 /**
@@ -34,7 +34,7 @@ const LEAST_SHARES = 1;
 export function createTree(session, player, actions) {
   let [zoom, room, high, drawn] = [1, 0, 0, ""];
   let all = /** @type {Placed[]} */ ([]);
-  let known = /** @type {TextTree|null} */ (null);
+  let [known, aim] = [/** @type {TextTree|null} */ (null), { stand: -1, split: -1, at: -1 }];
   const edges = svg("svg", { class: "tree-edges", "aria-hidden": true });
   const items = h("div", { class: "tree-items", role: "tree", "aria-label": t("tree.title"), on: { keydown } });
   const marks = h("div", { class: "tree-marks" });
@@ -162,8 +162,12 @@ export function createTree(session, player, actions) {
       replace(items, buttons);
       replace(marks, more);
     });
+    aim = aimOf(aim, tree, here, stand);
     const row = items.querySelector(".stand");
     if (row) bringIntoView(scroll, /** @type {HTMLElement} */ (row), Math.max(FADES.after, picture.after));
+    const split = aim.at === stand ? undefined : picture.places.get(aim.at);
+    if (split && picture.ends[split.column] < scroll.scrollLeft + FADES.before)
+      scroll.scrollLeft = (picture.ends[split.column - 1] ?? 0) - FADES.before; // and the token before it
     pages.say();
   }
 

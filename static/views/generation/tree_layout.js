@@ -2,6 +2,7 @@
 
 import { indexOfMost } from "../../model/matrix.js";
 import { allFrom, kidsOf, nodeAt, wayTo } from "../../state/text_tree.js";
+import { pairOf } from "../../state/tree_changes.js";
 
 /** @import { TextTree } from "../../state/text_tree.js" */
 
@@ -134,6 +135,23 @@ export function forkOf(tree, at) {
     if (own !== undefined && other !== undefined) return { at: own, other: branchEnd(tree, other) };
   }
   return null;
+}
+
+/** The last node that two texts share; -1: these are not two. @param {TextTree} tree @param {number[]} pair */
+function splitOf(tree, pair) {
+  const [a, b] = pair.map((at) => wayTo(tree, at));
+  return (b && a.findLast((at) => b.includes(at))) ?? -1;
+}
+
+/**
+ * What is brought into sight: of two texts that have been chosen, where they part; else the chosen token, when that is another one.
+ * @typedef {{stand: number, split: number, at: number}} Aim
+ * @param {Aim} aim @param {TextTree} tree @param {number} here @param {number} stand @returns {Aim}
+ */
+export function aimOf(aim, tree, here, stand) {
+  const split = splitOf(tree, pairOf(tree, here));
+  if (split >= 0 && split !== aim.split) return { stand, split, at: split };
+  return { stand, split, at: stand !== aim.stand || split !== aim.split ? stand : aim.at };
 }
 
 /**
