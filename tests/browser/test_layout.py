@@ -428,6 +428,29 @@ def test_on_a_phone_a_change_is_compared_and_undone_while_a_sheet_is_open(open_p
     expect(page.locator(".drawers")).to_be_visible()
 
 
+def test_on_a_phone_what_undoes_an_edit_leaves_the_legend_and_the_page_in_sight(
+    open_page: "Callable[..., Page]",
+) -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto(f"/?view=attention&layer=5&head=5&river.shown=on#text={STORY}")
+    drawn(page)
+    page.get_by_test_id("hide-in-head").tap()
+    expect(page.get_by_test_id("legend")).to_contain_text("hidden by you in this head")
+    legend, bar = (page.locator(one).bounding_box() for one in ("[data-testid=legend]", ".edits"))
+    assert legend is not None
+    assert bar is not None
+    assert legend["y"] + legend["height"] <= bar["y"]
+    assert bar["width"] == 390
+    page.get_by_test_id("edit-undo").tap()
+    redo = page.locator(".edits .redo")
+    expect(redo).to_be_enabled()
+    expect(redo).to_be_in_viewport(ratio=1)
+    beside = page.evaluate(
+        "[150, 260, 370].map((x) => document.elementFromPoint(x, innerHeight - 20).closest('.edits'))"
+    )
+    assert beside == [None] * 3
+
+
 # In whole pixels.
 BOXES = """(all) => all.map((one) => one.getBoundingClientRect())
   .map(({ x, y, width }) => [x, y, width].map(Math.round))"""
