@@ -9,7 +9,7 @@ import { peaksOf, rollout, widthsBetween } from "../../static/model/contribution
 import { edgeKey, knockoutsOf, toggled, withoutKnockouts } from "../../static/model/interventions.js";
 import { namesOf, nameText } from "../../static/model/labels.js";
 import { between, stageOf, swollen } from "../../static/river/draw/animation.js";
-import { drawHeads, drawHeadWords } from "../../static/river/draw/heads.js";
+import { createChanged, drawHeads, drawHeadWords } from "../../static/river/draw/heads.js";
 import { drawMoving } from "../../static/river/draw/scene.js";
 import { drawLabels } from "../../static/river/draw/text.js";
 import { layerAt, layersOf, nearestPlace, placeAfterKey, stripAt, widestAt } from "../../static/river/input/places.js";
@@ -21,7 +21,7 @@ import { riverLayout } from "../../static/river/layout/layout.js";
 import { ghostsOf, lineAt, markChanged, markShown } from "../../static/river/layout/lines.js";
 import { readsLayers } from "../../static/river/panel.js";
 import { changeTone } from "../../static/river/style.js";
-import { barsOf, hiddenWords, wroteOf } from "../../static/river/words/names.js";
+import { barsOf, headLegendOf, hiddenWords, wroteOf } from "../../static/river/words/names.js";
 import { testWith } from "./words.js";
 
 Object.assign(globalThis, { document: { documentElement: { lang: "en", dataset: {} } } });
@@ -1047,3 +1047,26 @@ testWith(JSON.parse(readFileSync(new URL("../../static/i18n/en.json", import.met
     assert.equal(said(...apart), "4 connections hidden in 4 places");
   },
 );
+
+test("a difference without any changed weight is not explained by colours that it does not show", () => {
+  const weights =
+    (/** @type {number[]} */ ...heads) =>
+    (/** @type {number} */ _, /** @type {number} */ head) => ({
+      data: Uint8Array.of(heads[head], 255 - heads[head]),
+    });
+  const trace = (/** @type {number[]} */ ...heads) =>
+    /** @type {any} */ ({
+      picture: weights(...heads),
+      pictureBefore: weights(40, 90),
+      attentions: [],
+      ablations: null,
+    });
+  const squares = /** @type {any[]} */ ([0, 1].map((head) => ({ attention: "self", layer: 0, head })));
+  const changed = createChanged();
+  assert.equal(changed(trace(40, 90), squares), false);
+  assert.equal(changed(trace(40, 91), squares), true);
+  assert.equal(changed(trace(40, 91), squares.slice(0, 1)), false); // as far as it is in sight
+  const said = (/** @type {"changed"|"unchanged"} */ change) =>
+    headLegendOf(trace(), /** @type {any} */ ({}), [], change);
+  assert.deepEqual([said("unchanged"), said("changed")], [["river.heads_unchanged"], ["river.heads_changed"]]);
+});

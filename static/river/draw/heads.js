@@ -36,6 +36,20 @@ export function createPictures() {
   };
 }
 
+/** Whether a difference shows anything in these squares: their weights, as far as a picture has them. @returns {(trace: ModelTrace, squares: Square[]) => boolean} */
+export function createChanged() {
+  let known = { trace: /** @type {ModelTrace|null} */ (null), squares: /** @type {Square[]} */ ([]), changed: false };
+  return (trace, squares) => {
+    const { picture, pictureBefore } = trace;
+    const changes = (/** @type {Square} */ { layer, head, attention }) => {
+      const [now, was] = [picture, pictureBefore].map((of) => of?.(layer, head, attention)?.data);
+      return Boolean(was && now?.some((weight, i) => weight !== was[i]));
+    };
+    if (known.trace !== trace || known.squares !== squares) known = { trace, squares, changed: squares.some(changes) };
+    return known.changed;
+  };
+}
+
 /**
  * Every head; a red tick marks the chosen row.
  * @param {Pen} pen @param {Scene} scene @param {PictureStyle} style

@@ -22,7 +22,7 @@ import {
   wroteOf,
 } from "../words/names.js";
 import { stageOf } from "./animation.js";
-import { createPictures } from "./heads.js";
+import { createChanged, createPictures } from "./heads.js";
 import { drawMoving, drawScene, drawStill } from "./scene.js";
 
 /**
@@ -69,6 +69,7 @@ const penOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getCon
 /** A painter, which keeps the pictures of heads. @param {HTMLCanvasElement} canvas */
 export function createPainter(canvas) {
   const pictures = createPictures();
+  const changed = createChanged();
   const still = createStill();
   /** @param {Board} board @param {number} dpr @returns {PictureStyle|null} */
   const styleOf = ({ shown, scene, hovered, picked, bead, cursor, pointed, over, preview, time, bars }, dpr) => {
@@ -80,7 +81,7 @@ export function createPainter(canvas) {
     const measured = (facts.measured?.effects.size ?? 0) > 0;
     return {
       ...style,
-      ...headStyle(shown, preview, scene?.squares ?? []),
+      ...headStyle(shown, preview, scene?.squares ?? [], changed),
       mostOf: (square, n) => captionOf(shown, scene, square, n),
       place: shown.place,
       names: facts.names,
@@ -141,9 +142,10 @@ function sized(canvas, scene, dpr) {
 /** Whether squares show what has changed, as the lines do. @param {Pick<Shown, "facts"|"trace">} shown */
 const showsChange = ({ facts, trace }) => facts.was !== null && trace.pictureBefore !== null;
 
-/** @param {Shown} shown @param {Board["preview"]} preview @param {Square[]} squares */
-function headStyle({ facts, trace }, preview, squares) {
+/** @param {Shown} shown @param {Board["preview"]} preview @param {Square[]} squares @param {ReturnType<typeof createChanged>} changed */
+function headStyle({ facts, trace }, preview, squares, changed) {
   const [{ river }] = facts.rolled;
+  const change = showsChange({ facts, trace }) ? (changed(trace, squares) ? "changed" : "unchanged") : null;
   /** @param {string} id */
   const isOfAnswer = (id) => trace.attentions.find((one) => one.id === id)?.stack === river.stack;
   return {
@@ -165,12 +167,12 @@ function headStyle({ facts, trace }, preview, squares) {
     headsTitle: (/** @type {Open} */ open) => {
       const layer = layerTitle(open, open.layer);
       // On a phone the key of the colours is below the heads: its few words stand over them.
-      if (showsChange({ facts, trace })) return t("river.heads_changed_of", { layer });
+      if (change) return t(`river.heads_${change}_of`, { layer });
       const bars = hasBars(trace) ? t("river.head_bars_short") : "";
       return t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool }) + bars;
     },
     headWords: (/** @type {string} */ attention) => headWordsOf(trace, attention),
-    headsSaid: headLegendOf(trace, facts, squares, showsChange({ facts, trace })),
+    headsSaid: headLegendOf(trace, facts, squares, change),
   };
 }
 

@@ -79,11 +79,11 @@ export const hasBars = ({ ablations }) => Boolean(ablations && !ablations.error)
 
 /**
  * How to read a small square and its bar, and what the longest bar stands for, from the longest to the shortest.
- * @param {ModelTrace} trace @param {Facts} facts @param {Head[]} heads  that are drawn @param {boolean} [changed]  where it shows the difference
+ * @param {ModelTrace} trace @param {Facts} facts @param {Head[]} heads  that are drawn @param {"changed"|"unchanged"|null} [change]  where it shows the difference: whether there is one
  */
-export function headLegendOf(trace, facts, heads, changed = false) {
+export function headLegendOf(trace, facts, heads, change = null) {
   const of = trace.attentions.every(showsMeans) ? "river.heads_groups" : "river.heads";
-  const said = t(changed ? "river.heads_changed" : of);
+  const said = t(change ? `river.heads_${change}` : of);
   if (!hasBars(trace)) return [said];
   const most = longestOf(trace, facts, heads);
   const longest = most && t("river.head_longest", most);
