@@ -42,7 +42,7 @@ import { currentStyle } from "./style.js";
  * @property {(band: Band) => boolean} chooses  whether its tokens have separate answers
  * @property {(band: number, token: number) => string|null} invite  to choose it, in words; null: it is chosen
  * @property {((line: Line) => void)|null} knockOut  knocks out a line, or restores it; null: no line can be knocked out
- * @property {(line: Line) => {hide: string, hideInHead: string, open: string}} offers  what can be done with a line, in words: to hide it, also in the one head that carries most of it, and to open that; "": it cannot be, or is not measured
+ * @property {(line: Line) => {hide: string, hideInHead: string, open: string, carried: string}} offers  which heads carry a line, if several do, and what can be done with it, in words: to hide it, also in the one head that carries most of it, and to open that; "": it cannot be, or is not measured
  * @property {(line: Line) => void} hideInHead @property {(line: Line) => void} openHeadOf  in that head
  * @property {(band: Band, token: number) => void} knockOutAll  every edge from the chosen token to this one
  * @property {(scene: Scene, head: Head|null) => {head: Head, lines: Line[]|null, words: string}|null} preview  one head's lines, unless they are pooled, and what it does in words

@@ -244,3 +244,18 @@ export function createKnockoutMeasuring(onChange) {
     },
   };
 }
+
+/** A head that takes this share of what the first takes carries the line, too, where that is so much of the probability. */
+const [CARRIES, FELT] = [0.25, 0.005];
+
+/**
+ * The heads that carry a line, most first: without the edge in them, the answer falls most. [] where one is not measured.
+ * @template {{p: number}} One @param {One[]} heads  `p`: of the answer without the edge in this head; NaN: not measured
+ * @param {number} before  of the answer with it @returns {One[]}
+ */
+export function carriersIn(heads, before) {
+  if (!heads.length || heads.some(({ p }) => Number.isNaN(p))) return [];
+  const [first, ...rest] = heads.toSorted((a, b) => a.p - b.p);
+  const loss = before - first.p;
+  return [first, ...rest.filter(({ p }) => loss >= FELT && before - p >= CARRIES * loss)];
+}

@@ -285,6 +285,7 @@ def test_a_click_chooses_a_line_and_another_act_hides_it(page: "Page") -> None:
     in_head = page.get_by_test_id("river-hide-in-head")
     expect(in_head).to_have_text(f"Hide in {name} → {brief_percent(carrier['p'])}")
     expect(page.get_by_test_id("river-open-head")).to_have_text(f"Open {name}")
+    expect(tip).to_contain_text("Carried by head 5·5, also 5·6, 5·3")  # which give car 40, 51 and 45 % of their weight
     page.mouse.move(0, 0)
     expect(tip).to_contain_text("layer 5: red₂ attends to car")  # it stays
     assert "interventions" not in page.url
@@ -1181,6 +1182,14 @@ def test_on_a_phone_layers_are_swiped_below_a_strip_of_all(open_page: "Callable[
     swipe(page, -150)
     page.wait_for_function("() => location.search.includes('river.layer=main.5')")
     assert serious(page, '[data-panel="river"]') == []
+
+
+def test_on_a_phone_the_card_of_a_line_is_whole(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    show(page, f"layer=5&text={TEXT}")
+    page.touchscreen.tap(*point_of(page, LOOK))
+    expect(page.get_by_test_id("river-open-head")).to_have_text("Open head 5·5")
+    expect(page.get_by_test_id("river-tip")).to_be_in_viewport(ratio=1)
 
 
 def test_two_fingers_lead_out_of_a_layer(open_page: "Callable[..., Page]") -> None:

@@ -13,7 +13,7 @@ import { createChanged, drawHeads, drawHeadWords } from "../../static/river/draw
 import { drawMoving } from "../../static/river/draw/scene.js";
 import { drawLabels } from "../../static/river/draw/text.js";
 import { layerAt, layersOf, nearestPlace, placeAfterKey, stripAt, widestAt } from "../../static/river/input/places.js";
-import { decidingEdges, edgesTo } from "../../static/river/knockout_effects.js";
+import { carriersIn, decidingEdges, edgesTo } from "../../static/river/knockout_effects.js";
 import { foldsOf, labelledRows, rowsOf } from "../../static/river/layout/bands.js";
 import { heightsOf, rowsAbove } from "../../static/river/layout/frame.js";
 import { heightOfOpen, linesOfHead, squareAt, squaresOf } from "../../static/river/layout/heads.js";
@@ -1024,31 +1024,30 @@ test("short sentences about the squares share a line where they have room", () =
   assert.deepEqual(lines(150, "Bar: loss without it, を売 86 %"), ["Bar: loss", "without it, を売", "86 %"]);
 });
 
-testWith(JSON.parse(readFileSync(new URL("../../static/i18n/en.json", import.meta.url), "utf8")))(
-  "hidden connections are counted where they are hidden; in all layers a connection is one",
-  () => {
-    const hidden = (/** @type {number} */ layer, /** @type {number} */ key, /** @type {number} */ head) => ({
-      ...{ attention: "self", layer, query: 3, key, keys: "source" },
-      ...(head >= 0 ? { head } : {}),
-    });
-    const said = (/** @type {object[]} */ ...knockouts) => {
-      const rolled = [{ river: { layers: 3 }, flows: [{ flow: { attention: "self" } }] }];
-      return hiddenWords(/** @type {any} */ ({ knockouts, rolled }));
-    };
-    assert.equal(said(hidden(2, 0, 5)), "1 connection hidden in head 2·5");
-    assert.equal(said(hidden(2, 0, 5), hidden(2, 1, 5)), "2 connections hidden in head 2·5");
-    const everywhere = [0, 1, 2].map((layer) => hidden(layer, 1, -1));
-    assert.equal(said(...everywhere), "1 connection hidden in all layers");
-    assert.equal(
-      said(hidden(2, 0, 5), hidden(2, 1, 5), hidden(1, 0, -1), ...everywhere.slice(1)),
-      "4 connections hidden (2 in head 2·5, 1 in layer 1, 1 in 2 layers)",
-    );
-    const apart = [0, 1, 2, 3].map((head) => hidden(0, 0, head));
-    assert.equal(said(...apart), "4 connections hidden in 4 places");
-  },
-);
+const testEnglish = testWith(JSON.parse(readFileSync(new URL("../../static/i18n/en.json", import.meta.url), "utf8")));
 
-test("a difference without any changed weight is not explained by colours that it does not show", () => {
+testEnglish("hidden connections are counted where they are hidden; in all layers a connection is one", () => {
+  const hidden = (/** @type {number} */ layer, /** @type {number} */ key, /** @type {number} */ head) => ({
+    ...{ attention: "self", layer, query: 3, key, keys: "source" },
+    ...(head >= 0 ? { head } : {}),
+  });
+  const said = (/** @type {object[]} */ ...knockouts) => {
+    const rolled = [{ river: { layers: 3 }, flows: [{ flow: { attention: "self" } }] }];
+    return hiddenWords(/** @type {any} */ ({ knockouts, rolled }));
+  };
+  assert.equal(said(hidden(2, 0, 5)), "1 connection hidden in head 2·5");
+  assert.equal(said(hidden(2, 0, 5), hidden(2, 1, 5)), "2 connections hidden in head 2·5");
+  const everywhere = [0, 1, 2].map((layer) => hidden(layer, 1, -1));
+  assert.equal(said(...everywhere), "1 connection hidden in all layers");
+  assert.equal(
+    said(hidden(2, 0, 5), hidden(2, 1, 5), hidden(1, 0, -1), ...everywhere.slice(1)),
+    "4 connections hidden (2 in head 2·5, 1 in layer 1, 1 in 2 layers)",
+  );
+  const apart = [0, 1, 2, 3].map((head) => hidden(0, 0, head));
+  assert.equal(said(...apart), "4 connections hidden in 4 places");
+});
+
+test("a difference without any changed weight is known, as far as its squares are in sight", () => {
   const weights =
     (/** @type {number[]} */ ...heads) =>
     (/** @type {number} */ _, /** @type {number} */ head) => ({
@@ -1066,7 +1065,24 @@ test("a difference without any changed weight is not explained by colours that i
   assert.equal(changed(trace(40, 90), squares), false);
   assert.equal(changed(trace(40, 91), squares), true);
   assert.equal(changed(trace(40, 91), squares.slice(0, 1)), false); // as far as it is in sight
+});
+
+testEnglish("where a difference shows no changed weight, its legend names no colours", () => {
+  const trace = /** @type {any} */ ({ attentions: [], ablations: null });
   const said = (/** @type {"changed"|"unchanged"} */ change) =>
-    headLegendOf(trace(), /** @type {any} */ ({}), [], change);
-  assert.deepEqual([said("unchanged"), said("changed")], [["river.heads_unchanged"], ["river.heads_changed"]]);
+    headLegendOf(trace, /** @type {any} */ ({}), [], change);
+  assert.match(said("changed").join(), /Ochre.*blue.*empty: unchanged/);
+  assert.doesNotMatch(said("unchanged").join(), /Ochre|blue/);
+});
+
+test("a line is carried by the head that the answer falls most without, and by others that do a quarter of that", () => {
+  const carry = (/** @type {number[]} */ ...all) =>
+    carriersIn(
+      all.map((p, head) => ({ p, head })),
+      0.98,
+    ).map(({ head }) => head);
+  assert.deepEqual(carry(0.98, 0.95, 0.9, 0.965), [2, 1]);
+  assert.deepEqual(carry(0.99, 0.985), [1]); // the answer falls without neither
+  assert.deepEqual(carry(0.978, 0.977), [1]); // it hardly falls
+  assert.deepEqual(carry(0.9, Number.NaN), []); // one is still being measured
 });

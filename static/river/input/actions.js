@@ -9,12 +9,12 @@ import { nameText } from "../../model/labels.js";
 import { sameValue } from "../../state/view_state.js";
 import { plainText } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
-import { layerTitle } from "../../ui/heads.js";
+import { headShort, layerTitle } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { nextOffered } from "../../views/dock.js";
 import { isModel, outward, placeOf } from "../../views/places.js";
 import { choosing, effectOf, isKnockedOut } from "../facts.js";
-import { edgesTo } from "../knockout_effects.js";
+import { carriersIn, edgesTo } from "../knockout_effects.js";
 import { previewOf } from "../layout/heads.js";
 import { openingHead, openingLayer, openLayer } from "../view_state.js";
 import { answerName, endsOf, ffnRatio, lossOf, rowName } from "../words/names.js";
@@ -113,12 +113,13 @@ function inHeads({ attentions }, { attention: id, layer, query, key }) {
   return Array.from({ length: n }, (_, head) => ({ attention: id, layer, query, key, head }));
 }
 
-/** The head that carries most of a line: without the edge in it, the answer falls most; null: that is not measured. @param {ModelTrace} trace @param {Facts} facts @param {Edge} line */
-function carrierOf(trace, facts, line) {
-  const heads = inHeads(trace, line).map((edge) => ({ edge, p: effectOf(facts, edge)?.p ?? Number.NaN }));
-  if (!heads.length || heads.some(({ p }) => Number.isNaN(p))) return null;
-  const { edge, p } = heads.reduce((most, one) => (one.p < most.p ? one : most));
-  return { ...edge, p, head: Number(edge.head) };
+/** The heads that carry a line, most first; []: they are not measured. @param {ModelTrace} trace @param {Facts} facts @param {Edge} line */
+function carriersOf(trace, facts, line) {
+  const heads = inHeads(trace, line).map((edge) => ({
+    ...edge,
+    ...{ head: Number(edge.head), p: effectOf(facts, edge)?.p ?? Number.NaN },
+  }));
+  return carriersIn(heads, facts.measured?.start?.p ?? Number.NaN);
 }
 
 /** @param {() => Now} newest  what the page shows when something is done @param {Facts} facts @param {{measuring: ReturnType<typeof import("../knockout_effects.js").createKnockoutMeasuring>}} page @returns {Actions} */
@@ -143,21 +144,28 @@ export function actionsOf(newest, facts, { measuring }) {
     invite: (band, token) => inviteWords(facts, band, token, trace.model.predicts),
     knockOut: canKnockOut ? (line) => toggle([line]) : null,
     offers(line) {
-      const [{ river }, head, cut] = [facts.rolled[line.to], carrierOf(trace, facts, line), isKnockedOut(facts, line)];
+      const [{ river }, cut] = [facts.rolled[line.to], isKnockedOut(facts, line)];
+      const [head, ...others] = carriersOf(trace, facts, line);
       const where = cut ? "" : t("river.hide_in", { layer: layerTitle(river, line.layer) });
       const name = head ? t("card.head", head) : "";
       return {
         hide: canKnockOut ? where || t("river.restore", { n: 1 }) : "",
         hideInHead: canKnockOut && head ? `${t("river.hide_in", { layer: name })} → ${briefPercent(head.p)}` : "",
+        carried: others.length
+          ? t("river.carried", {
+              head: headShort(trace.model, head),
+              others: others.map((one) => headShort(trace.model, one)).join(", "),
+            })
+          : "",
         open: name && t("river.open_head", { head: name }),
       };
     },
     hideInHead(line) {
-      const head = carrierOf(trace, facts, line);
+      const [head] = carriersOf(trace, facts, line);
       if (head) toggle([plainEdge(head)]);
     },
     openHeadOf(line) {
-      const head = carrierOf(trace, facts, line);
+      const [head] = carriersOf(trace, facts, line);
       if (head) actions.set({ ...openingHead(head), query: head.query, key: head.key });
     },
     knockOutAll: ({ side }, token) =>

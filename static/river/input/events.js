@@ -232,13 +232,15 @@ export function showTip({ tip, tipWords, acts }, { scene, actions, picked, picke
     replaceChanged(acts[name], boxedText(offers?.[name] ?? ""));
   }
   if (!shown || !actions || !scene) return;
-  const words = typeof shown === "string" ? shown : actions.tell(shown).join("\n");
+  const carried = offers?.carried ? [offers.carried] : [];
+  const words = typeof shown === "string" ? shown : [...actions.tell(shown), ...carried].join("\n");
   const line = shown === preview?.words ? lineOver(scene) : null;
   tip.classList.toggle("for-legend", line !== null);
   replaceChanged(tipWords, boxedText(line?.single ? words.replaceAll("\n", " ") : words));
   if (line) return update(tip, { style: { ...line.at, right: "auto", transform: "none" } });
   const left = x < scene.width / 2;
-  const side = left ? { left: `${x + 16}px`, right: "auto" } : { left: "auto", right: `${scene.width - x + 16}px` };
+  const at = (/** @type {number} */ edge) => `min(${edge + 16}px, 100% - 300px)`; // a narrow picture has its whole width
+  const side = left ? { left: at(x), right: "auto" } : { left: "auto", right: at(scene.width - x) };
   const up = y > scene.height - LOW ? "translateY(calc(-100% - 24px))" : "none"; // else it would be below the window
   update(tip, { style: { top: `${y + 12}px`, width: "", "min-height": "", transform: up, ...side } });
 }
