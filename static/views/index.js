@@ -9,7 +9,7 @@ import { showsEffects } from "../data/explain.js";
 import { lazily } from "../data/lazily.js";
 import { drops, tabOf, tabsOf, trainingState } from "../data/training.js";
 import { isCompared, isDifference, namesBefore } from "../model/compare/runs.js";
-import { attentionOf, can, has, parameterOf, predictsTokens, stacksOf } from "../model/description.js";
+import { attentionOf, can, has, parameterOf, predictsTokens, stacksOf, tapOf } from "../model/description.js";
 import { parameterNeeds, tensorNeeds } from "../model/taps.js";
 import { knowsValues, needsOfScores, needsOfWeights, weighsKeys } from "../model/weight_arithmetic.js";
 import { attentionSteps, averageNeeds, chosenIn, openAttentionStep } from "./attention/steps.js";
@@ -212,7 +212,11 @@ const av = {
   viewState: avState,
   inspector: "z",
   has: (model, state) => knowsValues(attentionOf(model, state?.attention)),
-  needs: (state, model) => ["detail", "role:z", ...needsOfScores(attentionOf(model, state.attention), state.layer)],
+  needs(state, model) {
+    const attention = attentionOf(model, state.attention);
+    const before = isCompared(state, model) ? [`tensor_before:${tapOf(attention, state.layer, "z")}`] : [];
+    return ["detail", "role:z", ...before, ...needsOfScores(attention, state.layer)];
+  },
   ...lazily(() => import("./av/draw.js")),
 };
 

@@ -477,6 +477,48 @@ def test_difference_is_after_minus_before(page: "Page", model: checkpoint.Checkp
     assert beside.endswith("there is no PAD in this run")
 
 
+def test_what_a_head_passes_on_is_compared_too(page: "Page", model: checkpoint.Checkpoint) -> None:
+    """A head that is off has the same weights, which says so; its output is −before, in the dimension that was chosen."""
+    tap = f"layers.{LAYER}.attn.z"
+    before = trace(model, model.tokenizer.encode(TEXT), [tap]).tensors[tap][HEAD]
+    off = {"kind": "ablate", "where": {"attention": "self", "layer": LAYER, "role": "z", "head": HEAD}}
+    open_page_at(page, compare="on", run=json.dumps({"input": {"text": TEXT}, "interventions": [off]}))
+    said = page.get_by_test_id("unchanged")
+    expect(said).to_contain_text("The weights are unchanged: what this head writes is set to 0.")
+    assert page.locator(".pair [data-testid=legend]").count() == 0, "a scale from 0 to 0"
+    said.get_by_role("button").click()
+    z = page.locator("[data-part=z]")
+    expect(z).to_contain_text("Z, after − before")
+    expect(z).to_contain_text("head off: its output is set to 0")
+    for row, numbers in enumerate(cells(page, "z")):
+        assert numbers == pytest.approx((-before[row]).tolist(), abs=1e-5)
+    largest = int(before[-1].abs().argmax())
+    readout = z.get_by_test_id("readout")
+    expect(readout).to_contain_text(f"dimension {largest}:")
+    shares = page.locator("[data-part=shares]")
+    expect(shares).to_contain_text("If it were on, the head would write")
+    greys = "node => getComputedStyle(node).filter"
+    assert z.locator(".sheet").evaluate(greys) == "none", "its legend has colours"
+    page.get_by_test_id("compare-before").click()
+    expect(z).to_contain_text("Z: what each token receives")
+    expect(readout).to_contain_text(f"dimension {largest}:")
+    expect(shares).to_contain_text("vectors in different directions cancel")
+    page.get_by_test_id("compare-after").click()
+    expect(z).to_contain_text("head off: its output is set to 0")
+    expect(readout).to_contain_text(f"dimension {largest}: 0.0000")
+
+
+def test_padded_values_are_compared_on_the_rows_of_the_sentence(page: "Page", model: checkpoint.Checkpoint) -> None:
+    open_page_at(page, view="av", pad=2, padding=False, compare="on")
+    tap, ids = f"layers.{LAYER}.attn.z", model.tokenizer.encode(TEXT)
+    before = trace(model, ids, [tap]).tensors[tap][HEAD]
+    after = trace(model, ids, [tap], use=Masks(padding=False), pad=Padding(2)).tensors[tap][HEAD]
+    rows = cells(page, "z")
+    assert all(number is None for row in rows[:2] for number in row), "PADs, which were not there"
+    for row, numbers in enumerate(rows[2:]):
+        assert numbers == pytest.approx((after[row + 2] - before[row]).tolist(), abs=1e-5)
+
+
 def test_a_link_compares_the_run_with_a_patch_of_it(page: "Page", model: checkpoint.Checkpoint) -> None:
     open_page_at(page, against=json.dumps({"pad": {"count": 2}, "masks": {"padding": False}}))
     before = traced(model).tensors[NAME][HEAD]
@@ -763,7 +805,7 @@ def test_the_difference_of_a_head_that_is_off_says_that_its_weights_are_the_same
     drawn(page)
     expect(page.locator(".card-both")).to_have_text("unchanged")
     expect(page.locator(".pair .legend-place:visible, .difference .legend:visible").first).to_contain_text(
-        "No weight of this head has changed."
+        "The weights are unchanged: what this head writes is set to 0."
     )
 
 

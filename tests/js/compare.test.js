@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compare } from "../../static/model/compare/compare.js";
+import { ABSENT, compare, isUnchanged, rowsChanged } from "../../static/model/compare/compare.js";
 import { RUN_DEFAULTS, runOf } from "../../static/state/run.js";
 
 /**
@@ -89,4 +89,23 @@ test("with another target, the encoder can still be compared", () => {
 test("the model's own targets are the same for the same sentence", () => {
   assert.notEqual(compare(run({}), run({ padCount: 2 }), TRANSLATOR).sides.target, null);
   assert.equal(compare(run({}), run({ text: "A dog" }), TRANSLATOR).sides.target, null);
+});
+
+test("the change of a head's output is after − before, whichever run is shown", () => {
+  const z = { shape: [2, 2], data: new Float32Array([1, -2, 3, 4]) };
+  const off = { shape: [2, 2], data: new Float32Array(4) }; // the head is off: all zeros
+  const alike = { at: (/** @type {number} */ row) => row };
+  assert.deepEqual([...rowsChanged(off, z, alike, false).values], [-1, 2, -3, -4]);
+  assert.deepEqual([...rowsChanged(z, off, alike, true).values], [-1, 2, -3, -4]);
+  const same = rowsChanged(z, z, alike, false);
+  assert.ok(isUnchanged(same.values) && !isUnchanged(z.data));
+  assert.ok(!same.forbidden.some(Boolean));
+});
+
+test("a PAD's row has no change, and the others are compared with their own tokens", () => {
+  const padded = { shape: [3, 1], data: new Float32Array([9, 5, 7]) };
+  const alone = { shape: [2, 1], data: new Float32Array([1, 2]) };
+  const { values, forbidden } = rowsChanged(padded, alone, { at: (row) => (row === 0 ? null : row - 1) }, false);
+  assert.deepEqual([...values], [0, 4, 5]);
+  assert.deepEqual([...forbidden], [ABSENT, 0, 0]);
 });

@@ -13,7 +13,7 @@ import { memo } from "../memo.js";
 import { inside } from "../sides.js";
 
 /**
- * @import { Detail } from "../../data/model_trace.js"
+ * @import { Detail, Floats } from "../../data/model_trace.js"
  * @import { Run } from "../../state/run.js"
  * @import { Side } from "../sides.js"
  */
@@ -90,6 +90,31 @@ export const difference = memo(
   },
   (before, after) => [after.overview, before.overview],
 );
+
+/**
+ * after − before of a matrix with a row for each query, on the rows of A. Empty (`forbidden`) where a row has no counterpart.
+ * @param {Floats} own  of A @param {Floats} other  of B @param {Alignment} alignment  from A to B @param {boolean} isBefore  whether A is before
+ */
+export function rowsChanged({ shape, data }, other, alignment, isBefore) {
+  const [rows, cols] = shape;
+  const values = new Float32Array(rows * cols);
+  const forbidden = new Uint8Array(values.length);
+  const sign = isBefore ? -1 : 1;
+  for (let row = 0; row < rows; row++) {
+    const there = alignment.at(row);
+    if (there === null || there >= other.shape[0]) forbidden.fill(ABSENT, row * cols, (row + 1) * cols);
+    else
+      for (let d = 0; d < cols; d++)
+        values[row * cols + d] = sign * (data[row * cols + d] - other.data[there * cols + d]);
+  }
+  return { shape, values, forbidden };
+}
+
+/** Less than this is rounding. */
+export const ROUNDING = 1e-6;
+
+/** Whether nothing changed. @param {Float32Array} values  after − before */
+export const isUnchanged = (values) => values.every((value) => Math.abs(value) < ROUNDING);
 
 /**
  * The index of a side's first token: PADs on the left move the source. A target has none.

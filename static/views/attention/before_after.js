@@ -2,9 +2,10 @@
 
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { cssColour } from "../../chart/theme.js";
-import { ABSENT, difference, laid } from "../../model/compare/compare.js";
+import { ABSENT, difference, isUnchanged, laid, ROUNDING } from "../../model/compare/compare.js";
 import { leakOfRow, openSquare } from "../../model/compare/measure.js";
 import { compared, comparisonOf, isBefore } from "../../model/compare/runs.js";
+import { isOpenHeadOff } from "../../model/edits.js";
 import { layerOnly } from "../../model/interventions.js";
 import { namesIn } from "../../model/labels.js";
 import { REASONS } from "../../model/mask_edits.js";
@@ -19,6 +20,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { drawSquare, drawWeights, hatchLegend, leakMargin } from "../query_key.js";
 
 /**
+ * @import { Scale } from "../../chart/matrix/scale.js"
  * @import { Detail, ModelTrace } from "../../data/model_trace.js"
  * @import { Laid } from "../../model/compare/compare.js"
  * @import { State } from "../../state/store.js"
@@ -27,9 +29,6 @@ import { drawSquare, drawWeights, hatchLegend, leakMargin } from "../query_key.j
  */
 
 // What changed for one query, in one sentence.
-
-/** Less than this is rounding. */
-const ROUNDING = 1e-6;
 
 /**
  * @param {Laid} before  laid over `after` @param {Laid} after
@@ -164,15 +163,9 @@ function drawDifference(parts, trace, state, actions, { before, after }) {
   const { values, forbidden } = difference(before, after, trace.queries);
   const scale = signedScale(values, "signed", LEAST);
   const isEmpty = forbidden.some(Boolean);
-  const ramp = scaleLegend(scale, { number: signed });
-  ramp.prepend(h("b", null, t("compare.less")));
-  ramp.querySelector(".ramp")?.nextElementSibling?.after(h("b", null, t("compare.more")));
-  if (isEmpty) ramp.append(hatchLegend());
-  const moved = Math.max(...scale.seen.map(Math.abs)) >= ROUNDING;
-  replace(
-    parts.legend,
-    moved ? ramp : h("span", { class: "legend" }, t("compare.none_moved"), isEmpty && hatchLegend()),
-  );
+  const legend = isUnchanged(values) ? unchangedWords(trace, state, actions) : differenceLegend(scale);
+  if (isEmpty) legend.append(hatchLegend());
+  replace(parts.legend, legend);
   drawSquare(parts.changed.place, trace, state, actions, {
     id: "difference",
     title: t("compare.difference_title"),
@@ -198,6 +191,26 @@ function drawDifference(parts, trace, state, actions, { before, after }) {
   });
   const matrix = parts.changed.place.querySelector(":scope > .matrix");
   if (matrix?.nextElementSibling !== parts.legend) matrix?.after(parts.legend);
+}
+
+/** @param {Scale} scale */
+function differenceLegend(scale) {
+  const ramp = scaleLegend(scale, { number: signed });
+  ramp.prepend(h("b", null, t("compare.less")));
+  ramp.querySelector(".ramp")?.nextElementSibling?.after(h("b", null, t("compare.more")));
+  return ramp;
+}
+
+/** In the place of a legend without colours; of a head that is off, with the way to what changed. @param {ModelTrace} trace @param {State} state @param {Actions} actions */
+function unchangedWords(trace, state, actions) {
+  const off = isOpenHeadOff(compared(state, trace.model).after, trace);
+  const go = { click: () => actions.set({ view: "av" }) };
+  return h(
+    "span",
+    { class: "legend", dataset: { testid: "unchanged" } },
+    h("b", null, t(off ? "compare.unchanged_off" : "compare.unchanged_weights")),
+    off && h("button", { class: "link", type: "button", on: go }, t("compare.see_values")),
+  );
 }
 
 /** The total variation of a row. @param {Float32Array} values @param {number} row @param {number} size */

@@ -3,13 +3,16 @@
 import { roomBeside } from "../../chart/matrix/layout.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
+import { isUnchanged, rowsChanged } from "../../model/compare/compare.js";
+import { comparisonOf, isBefore, isCompared } from "../../model/compare/runs.js";
+import { tapOf } from "../../model/description.js";
 import { isOpenHeadOff } from "../../model/edits.js";
 import { labelsOf, namesIn } from "../../model/labels.js";
-import { headIn, lengthOf, rowIn } from "../../model/matrix.js";
+import { cellIn, headIn, lengthOf, rowIn } from "../../model/matrix.js";
 import { queryName, rowLabels } from "../../model/written.js";
 import { segment } from "../../ui/controls.js";
 import { h, perRoot } from "../../ui/dom.js";
-import { cellWeight, number, significant } from "../../ui/format.js";
+import { cellWeight, number, signed, significant } from "../../ui/format.js";
 import { headLabel, headParts } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mo, mtext, row, sub, subsup } from "../../ui/mathml.js";
@@ -22,7 +25,9 @@ import { chosenElement, drawElementSum, drawShares, valued, weighted } from "./s
 
 /**
  * @import { Matrix } from "../../chart/matrix/matrix.js"
+ * @import { Scale } from "../../chart/matrix/scale.js"
  * @import { Floats, HeadTrace } from "../../data/model_trace.js"
+ * @import { Alignment } from "../../model/compare/compare.js"
  * @import { Attention } from "../../model/description.js"
  * @import { Patch, State } from "../../state/store.js"
  * @import { Part } from "../parts.js"
@@ -49,23 +54,26 @@ const elementsOf = perRoot((root) => {
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const z = headIn(trace.role("z", state.layer), state.head);
-  const note = t("av.note", { n: z.shape[0], m: trace.detail.v.shape[0], d_head: z.shape[1] });
+  const [change, off] = [changeOf(trace, state, z), isOpenHeadOff(state, trace)];
+  const run = t(`compare.side.${isBefore(state) ? "before" : "after"}`);
+  const size = { n: z.shape[0], m: trace.detail.v.shape[0], d_head: z.shape[1] };
+  const note = change ? t("av.note_difference", { run }) : t("av.note", size);
   drawStepper(parts.stepper, trace.attention, state, actions);
   drawHead(parts, trace.model, state, { formula: formulas(valued(trace, 0).v !== trace.detail.v), note });
   // Side by side, rows of the same tokens are named once.
   const beside = parts.frame.clientWidth >= WIDE;
-  const at = { ...chosenElement(state, trace, z), beside, once: beside && trace.queries === trace.keys };
+  const at = { ...chosenElement(state, trace), beside, once: beside && trace.queries === trace.keys };
   parts.frame.classList.toggle("beside", beside);
   const room = at.once ? roomBeside(queryNames(trace), { title: 0 }) : 0;
   parts.frame.style.setProperty("--labels", `${room}px`);
   const choose = (/** @type {Patch} */ patch) => actions.set({ query: at.query, ...patch });
   const { values } = avState.of(state);
   parts.values.show(values, (name) => actions.set(avState.patch({ values: name })));
-  drawZ(parts.z, trace, state, z, at, choose);
+  drawZ(parts.z, trace, state, { z, change, off }, at, choose);
   const detail = valued(trace, at.query);
   drawV(parts.v, { ...trace, detail }, state, at, values === "weighted", choose);
-  drawElementSum(parts.sum, { ...trace, detail }, z, at, isOpenHeadOff(state, trace));
-  drawShares(parts.shares, { ...trace, detail }, z, at, (key) => choose({ key }));
+  drawElementSum(parts.sum, { ...trace, detail }, z, at, off);
+  drawShares(parts.shares, { ...trace, detail }, at, off, (key) => choose({ key }));
 }
 
 /** Z = A V, row by row: z_i = Σ_j a_ij v_j, or Σ_j a_ij (v_j + a^V_ij) @param {boolean} withDistance */
@@ -119,12 +127,43 @@ function matrixOf(trace, state, { id, title, beside, rows, values, scale, chosen
 /** @typedef {ReturnType<typeof chosenElement> & {beside: boolean, once: boolean}} At */
 
 /**
- * @param {Part} place @param {HeadTrace} trace @param {State} state @param {Floats} z @param {At} at @param {(patch: Patch) => void} choose
+ * after − before of z, with z of the two runs where there are both; null: one run is shown.
+ * @param {HeadTrace} trace @param {State} state @param {Floats} z  of the run that is shown
  */
-function drawZ(place, trace, state, z, { query, key, dimension, beside, once }, choose) {
-  const scale = signedScale(z.data);
+function changeOf(trace, state, z) {
+  const { model, attention } = trace;
+  if (!isCompared(state, model)) return null;
+  const other = headIn(trace.tensorBefore(tapOf(attention, state.layer, "z")), state.head);
+  const alignment = /** @type {Alignment} */ (comparisonOf(state, model).sides[attention.queries]);
+  const changed = rowsChanged(z, other, alignment, isBefore(state));
+  /** @param {number} token @param {number} d */
+  const say = (token, d) => {
+    const there = alignment.at(token);
+    if (there === null) return t("compare.nothing_beside");
+    const [own, others] = [z, other].map((one, i) => significant(cellIn(one, i ? there : token, d)));
+    const [was, is] = isBefore(state) ? [own, others] : [others, own];
+    return t("compare.cell", { value: signed(changed.values[token * z.shape[1] + d]), was, is });
+  };
+  return { ...changed, say };
+}
+
+/** @typedef {{z: Floats, change: ReturnType<typeof changeOf>, off: boolean}} Shown  `off`: the head is, in the run that is shown */
+
+/** The colours of Z; words where it has none. @param {Shown} shown @param {Scale} scale */
+function aboutZ({ change, off }, scale) {
+  if (change && !off && isUnchanged(change.values)) return t("compare.unchanged");
+  return [(change || !off) && scaleLegend(scale, { number: (value) => number(value, 2) }), off && t("av.off")];
+}
+
+/**
+ * @param {Part} place @param {HeadTrace} trace @param {State} state @param {Shown} shown @param {At} at @param {(patch: Patch) => void} choose
+ */
+function drawZ(place, trace, state, shown, { query, key, dimension, beside, once }, choose) {
+  const { z, change } = shown;
+  const values = change ? { shape: z.shape, data: change.values } : z;
+  const scale = signedScale(values.data);
   const size = h("span", { class: "dim" }, z.shape.join(" × "));
-  nameOfPart(place, [t("av.z_title"), " ", size], scaleLegend(scale, { number: (value) => number(value, 2) }));
+  nameOfPart(place, [t(change ? "av.z_change" : "av.z_title"), " ", size], aboutZ(shown, scale));
   const title = t(once ? "matrix.position_rows" : "matrix.query_rows");
   /** @type {Matrix["rows"]} */
   const rows = {
@@ -134,25 +173,26 @@ function drawZ(place, trace, state, z, { query, key, dimension, beside, once }, 
     role: "q",
     also: once ? { index: key, role: "k" } : undefined,
   };
-  drawMatrix(
-    place.place,
-    matrixOf(
+  const say = (/** @type {number} */ token, /** @type {number} */ d) => significant(cellIn(z, token, d), 5);
+  drawMatrix(place.place, {
+    ...matrixOf(
       trace,
       state,
       {
         id: "z",
-        title: "Z",
+        title: change ? t("av.z_change") : "Z",
         beside,
         rows,
-        values: z,
+        values,
         scale,
         chosen: { row: query, col: dimension, role: "q" },
         onChoose: (token, d) => choose({ query: token, cell: [token, d] }),
-        say: (token, d) => significant(z.data[token * z.shape[1] + d], 5),
+        say: change?.say ?? say,
       },
-      { title: "‖z‖", text: (token) => number(lengthOf(rowIn(z, token)), 2) },
+      { title: change ? "‖Δz‖" : "‖z‖", text: (token) => number(lengthOf(rowIn(values, token)), 2) },
     ),
-  );
+    forbidden: change?.forbidden.some(Boolean) ? change.forbidden : null,
+  });
 }
 
 /**

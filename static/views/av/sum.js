@@ -21,15 +21,23 @@ import { drawBarList, nameOfPart } from "../parts.js";
 /** @typedef {{shape: number[], data: Float32Array}} Matrix */
 
 /**
- * The chosen element of the open query: the state's dimension, or else the largest.
- * @param {State} state @param {ModelTrace} trace @param {Matrix} z
+ * The chosen element of the open query: the state's dimension, or else the largest of `mixed`, which is z unless the head is off.
+ * @param {State} state @param {ModelTrace} trace
  */
-export function chosenElement(state, trace, z) {
+export function chosenElement(state, trace) {
   const { query, key } = position(state, trace);
-  const [asked, width] = [state.cell?.[1] ?? Infinity, z.shape[1]];
+  const mixed = mixedFor(valued(trace, query), query);
+  const [asked, width] = [state.cell?.[1] ?? Infinity, mixed.length];
   const own = Math.floor(asked / width) === state.head ? asked % width : asked; // chosen where all heads are side by side
-  const dimension = own < width ? own : largest(rowIn(z, query));
-  return { query, key, dimension };
+  return { query, key, dimension: own < width ? own : largest(mixed), mixed };
+}
+
+/** Σ_j a_j v_j of one query. @param {{pattern: Matrix, v: Matrix}} detail @param {number} query */
+function mixedFor({ pattern, v }, query) {
+  const mixed = new Float64Array(v.shape[1]);
+  for (const [j, weight] of rowIn(pattern, query).entries())
+    for (const [d, value] of rowIn(v, j).entries()) mixed[d] += weight * value;
+  return mixed;
 }
 
 /**
@@ -118,18 +126,21 @@ function termOf(weight, value, key) {
 
 /**
  * a·‖v‖ of each key, longest first.
- * @param {Part} place @param {HeadTrace} trace @param {Matrix} z @param {{query: number, key: number}} at @param {(key: number) => void} onChoose
+ * @param {Part} place @param {HeadTrace} trace @param {{query: number, key: number, mixed: Float64Array}} at @param {boolean} isOff
+ * @param {(key: number) => void} onChoose
  */
-export function drawShares(place, trace, z, { query, key }, onChoose) {
+export function drawShares(place, trace, { query, key, mixed }, isOff, onChoose) {
   const { keys } = trace;
   const { v, pattern } = trace.detail;
   const all = keyShares(v, rowIn(pattern, query));
   const total = all.reduce((sum, { moved }) => sum + moved, 0);
   const names = namesIn(keys.tokens);
   const token = h("b", { class: "q", translate: "no" }, queryName(trace, query));
-  const along = pattern.data[query * names.length + key] * shareAlong(rowIn(v, key), rowIn(z, query));
+  const along = pattern.data[query * names.length + key] * shareAlong(rowIn(v, key), mixed);
   const about = { key: h("b", { class: "k", translate: "no" }, names[key]), share: percent(along) };
-  const says = all.length ? h("span", null, phrase("av.shares_about", about)) : t("av.shares_none");
+  const says = all.length
+    ? h("span", null, phrase(isOff ? "av.shares_off" : "av.shares_about", about))
+    : t("av.shares_none");
   nameOfPart(place, phrase("av.shares_title", { token }), says);
   const bars = all.slice(0, KEYS).map((one) => ({
     id: String(one.key),
@@ -148,15 +159,18 @@ export function drawShares(place, trace, z, { query, key }, onChoose) {
     onChoose: () => onChoose(one.key),
   }));
   drawBarList(place.place, { label: t("av.shares_label", { n: all.length }), bars });
-  replace(place.said, saidOf(all, total, lengthOf(rowIn(z, query))));
+  replace(place.said, saidOf(all, total, lengthOf(mixed), isOff));
   place.said.dataset.total = String(total);
 }
 
-/** @param {ReturnType<typeof keyShares>} all @param {number} total @param {number} length */
-function saidOf(all, total, length) {
+/** @param {ReturnType<typeof keyShares>} all @param {number} total @param {number} length @param {boolean} isOff */
+function saidOf(all, total, length, isOff) {
   if (!all.length) return "";
   const hidden = all.slice(KEYS);
   const rest = hidden.reduce((sum, { moved }) => sum + moved, 0);
   const more = hidden.length > 0 && `${t("av.shares_more", { n: hidden.length, share: percent(rest / total) })} `;
-  return [more, t("av.shares_sum", { total: significant(total), length: significant(length) })];
+  return [
+    more,
+    t(isOff ? "av.shares_sum_off" : "av.shares_sum", { total: significant(total), length: significant(length) }),
+  ];
 }

@@ -3,6 +3,7 @@
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { rampStops } from "../../chart/theme.js";
 import { activationOf, chosenUnit } from "../../model/activations.js";
+import { isUnchanged } from "../../model/compare/compare.js";
 import { editing, isDifference } from "../../model/compare/runs.js";
 import { attentionOf, attentionsOf } from "../../model/description.js";
 import { isPartOff, partAt, partToggled } from "../../model/formula_edits.js";
@@ -139,7 +140,8 @@ export function draw(root, trace, state, actions) {
   parts.sort.show(shown.sort, (name) => actions.set(ffnState.patch({ sort: name })));
   const stage = stageOf(shown, trace);
   drawStationStrip(parts, ffnTitle(trace.model, shown.ffn.stack, state.layer), stripOf(shown));
-  replace(parts.legend, scaleLegend(stage.scale, { number: (value) => number(value, 2) }));
+  const unchanged = shown.before && isUnchanged(stage.matrix.data) && t("compare.unchanged");
+  replace(parts.legend, unchanged || scaleLegend(stage.scale, { number: (value) => number(value, 2) }));
   const choose = (/** @type {Patch} */ patch) => actions.set({ query: shown.query, ffnUnit: shown.unit, ...patch });
   const chooseRow = (/** @type {number} */ query) => actions.set({ query });
   drawMap(parts.stage, { ...shown, ...stage }, trace.queries.tokens, { choose, chooseRow });

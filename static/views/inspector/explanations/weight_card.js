@@ -1,6 +1,6 @@
 /** The arithmetic of one weight as a card: q and k, their products, the score, the softmax, and what the weight brings. */
 
-import { ABSENT } from "../../../model/compare/compare.js";
+import { ABSENT, ROUNDING } from "../../../model/compare/compare.js";
 import { isDifference, isTrained } from "../../../model/compare/runs.js";
 import { dividesProducts, normPlace, stackOf } from "../../../model/description.js";
 import { isOpenHeadOff } from "../../../model/edits.js";
@@ -38,9 +38,6 @@ import { writesWords } from "../parts.js";
  * @typedef {Line & {lead?: Child, text?: string, shown?: Child, old?: Old|false|null}} Compared  `text`: its number, after `lead`; `shown`: the same
  *   with a check; no `old`: not known
  */
-
-/** Less than this is rounding. */
-const ROUNDING = 1e-6;
 
 /**
  * The card has the same lines before and after an edit, each in its place: what changed is seen where it was.

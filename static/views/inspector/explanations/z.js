@@ -19,8 +19,9 @@ const elementsOf = buildExplanation(["terms", "sum"]);
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const z = headIn(trace.role("z", state.layer), state.head);
-  const { query, dimension: d } = chosenElement(state, trace, z);
+  const { query, dimension: d } = chosenElement(state, trace);
   const { weights, column, terms } = termsOf(valued(trace, query), query, d);
+  const off = isOpenHeadOff(state, trace);
   drawTitle(
     parts,
     "inspector.title_z",
@@ -46,9 +47,12 @@ export function draw(root, trace, state, actions) {
   const most = largest(terms);
   const key = tokenInRole(trace.keys.tokens, most, "k");
   const vars = { query: value(queryName(trace, query), "q"), d, value: value(significant(total)) };
-  drawSays(parts, phrase("inspector.says_z", { ...vars, key, part: value(signed(terms[most], 3)) }));
+  drawSays(
+    parts,
+    phrase(off ? "inspector.says_z_off" : "inspector.says_z", { ...vars, key, part: value(signed(terms[most], 3)) }),
+  );
   drawKeyFigures(parts, [
-    [t("inspector.figure_z", { d }), significant(total)],
+    [t(off ? "inspector.figure_z_off" : "inspector.figure_z", { d }), significant(total)],
     [[t("inspector.figure_from"), " ", key.cloneNode(true)], signed(terms[most], 3)],
     [t("inspector.figure_others"), signed(total - terms[most], 3)],
   ]);
@@ -56,6 +60,6 @@ export function draw(root, trace, state, actions) {
     parts.steps.sum,
     "inspector.z_sum",
     { value: value(significant(total)) },
-    isOpenHeadOff(state, trace) ? h("span", { class: "check" }, t("card.z_off")) : checkOf(total, rowIn(z, query)[d]),
+    off ? h("span", { class: "check" }, t("card.z_off")) : checkOf(total, rowIn(z, query)[d]),
   );
 }
