@@ -478,7 +478,7 @@ def test_difference_is_after_minus_before(page: "Page", model: checkpoint.Checkp
 
 
 def test_what_a_head_passes_on_is_compared_too(page: "Page", model: checkpoint.Checkpoint) -> None:
-    """A head that is off has the same weights, which says so; its output is −before, in the dimension that was chosen."""
+    """The weights of a head that is off are unchanged, which is said; its output is −before, in the same dimension."""
     tap = f"layers.{LAYER}.attn.z"
     before = trace(model, model.tokenizer.encode(TEXT), [tap]).tensors[tap][HEAD]
     off = {"kind": "ablate", "where": {"attention": "self", "layer": LAYER, "role": "z", "head": HEAD}}
@@ -1076,6 +1076,7 @@ def test_the_formula_is_changed_from_its_menu_and_by_the_eye_of_a_part(
     expect(page.get_by_test_id("edits-list")).to_contain_text(f"FFN of layer {LAYER} off")
     page.get_by_test_id("compare-difference").click()  # its own units have not changed: what it writes has
     expect(page.locator("[data-station=ffn] .formula")).to_contain_text("after − before")
+    expect(page.locator("[data-station=ffn] .map-legend")).to_have_text("Nothing changed here.")
     page.get_by_test_id("compare-after").click()
     eye.focus()
     page.keyboard.press("o")
