@@ -1073,6 +1073,9 @@ testEnglish("where a difference shows no changed weight, its legend names no col
     headLegendOf(trace, /** @type {any} */ ({}), [], change);
   assert.match(said("changed").join(), /Ochre.*blue.*empty: unchanged/);
   assert.doesNotMatch(said("unchanged").join(), /Ochre|blue/);
+  // Where there is no room for more, the bars are still named.
+  const barred = headLegendOf({ ...trace, ablations: { found: [] } }, /** @type {any} */ ({}), [], "changed");
+  assert.match(barred.at(-2) ?? "", /unchanged\. Bar: loss without it\.$/);
 });
 
 test("a line is carried by the head that the answer falls most without, and by others that do a quarter of that", () => {

@@ -88,7 +88,7 @@ export function headLegendOf(trace, facts, heads, change = null) {
   const most = longestOf(trace, facts, heads);
   const longest = most && t("river.head_longest", most);
   const measured = longest ? ["river.head_bars", "river.head_bars_brief"].map((bars) => said + t(bars) + longest) : [];
-  return [...measured, said + t("river.head_bars"), said];
+  return [...measured, said + t("river.head_bars"), said + t("river.head_bars_brief"), said];
 }
 
 /** The head whose bar is the longest, and what the answer loses without it; null: not measured. @param {ModelTrace} trace @param {Facts} facts @param {Head[]} heads */
