@@ -1075,7 +1075,7 @@ testEnglish("where a difference shows no changed weight, its legend names no col
   assert.doesNotMatch(said("unchanged").join(), /Ochre|blue/);
   // Where there is no room for more, the bars are still named.
   const barred = headLegendOf({ ...trace, ablations: { found: [] } }, /** @type {any} */ ({}), [], "changed");
-  assert.match(barred.at(-2) ?? "", /unchanged\. Bar: loss without it\.$/);
+  assert.match(barred.at(-2) ?? "", /unchanged\. Bar: loss without it \(blue: gain\)\.$/);
 });
 
 test("a line is carried by the head that the answer falls most without, and by others that do a quarter of that", () => {
@@ -1088,4 +1088,32 @@ test("a line is carried by the head that the answer falls most without, and by o
   assert.deepEqual(carry(0.99, 0.985), [1]); // the answer falls without neither
   assert.deepEqual(carry(0.978, 0.977), [1]); // it hardly falls
   assert.deepEqual(carry(0.9, Number.NaN), []); // one is still being measured
+});
+
+const DECODER = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8")).decoder;
+
+testEnglish("the words over the heads name the largest loss, never a gain, and say what blue is", () => {
+  const heads = [0, 1, 2].map((head) => ({ attention: "self", layer: 0, head }));
+  const said = (/** @type {number[]} */ ...ps) => {
+    const found = heads.map((head, i) => ({ kind: "head", ...head, p: ps[i], delta: Math.log(ps[i] / 0.394) }));
+    const ablations = { found, start: { answer: 7, p: 0.394 }, error: null };
+    const attentions = [{ id: "self" }];
+    const facts = { answers: [{ id: 7, p: 0.394, token: null, name: "they" }], fall: null };
+    return headLegendOf(
+      /** @type {any} */ ({ model: DECODER, attentions, ablations }),
+      /** @type {any} */ (facts),
+      heads,
+    );
+  };
+  const mixed = said(0.49, 0.36, 0.38);
+  assert.match(mixed[0], / Largest loss: 0·1, they: 39\s% → 36\s%\.$/);
+  for (const text of [...mixed, ...said(0.49, 0.393, 0.394)]) assert.match(text, /\(blue: gains?\)/);
+  for (const ps of [
+    [0.49, 0.5, 0.394],
+    [0.391, 0.392, 0.393],
+  ])
+    assert.ok(
+      said(...ps).every((text) => !text.includes("Largest")),
+      "no loss is as much as half a point",
+    );
 });

@@ -1,6 +1,6 @@
 /** How the river writes tokens, layers, answers and their numbers. */
 
-import { headEffects } from "../../model/ablations.js";
+import { mostNeeded } from "../../model/ablations.js";
 import { showsMeans } from "../../model/description.js";
 import { headKey } from "../../model/edits.js";
 import { namesIn, nameText, partText } from "../../model/labels.js";
@@ -78,29 +78,28 @@ export function headWordsOf({ attentions }, id) {
 export const hasBars = ({ ablations }) => Boolean(ablations && !ablations.error);
 
 /**
- * How to read a small square and its bar, and what the longest bar stands for, from the longest to the shortest.
+ * How to read a small square and its bar, and without which head the answer loses most: from the longest to the shortest.
  * @param {ModelTrace} trace @param {Facts} facts @param {Head[]} heads  that are drawn @param {"changed"|"unchanged"|null} [change]  where it shows the difference: whether there is one
  */
 export function headLegendOf(trace, facts, heads, change = null) {
   const of = trace.attentions.every(showsMeans) ? "river.heads_groups" : "river.heads";
   const said = t(change ? `river.heads_${change}` : of);
   if (!hasBars(trace)) return [said];
-  const most = longestOf(trace, facts, heads);
-  const longest = most && t("river.head_longest", most);
-  const measured = longest ? ["river.head_bars", "river.head_bars_brief"].map((bars) => said + t(bars) + longest) : [];
-  return [...measured, said + t("river.head_bars"), said + t("river.head_bars_brief"), said];
+  const most = largestLoss(trace, facts, heads);
+  const loss = most && t("river.head_most", most);
+  const bars = ["river.head_bars", "river.head_bars_brief"].map((one) => t(one));
+  return [...(loss ? bars.map((one) => said + one + loss) : []), ...bars.map((one) => said + one), bars[1].trim()];
 }
 
-/** The head whose bar is the longest, and what the answer loses without it; null: not measured. @param {ModelTrace} trace @param {Facts} facts @param {Head[]} heads */
-function longestOf(trace, facts, heads) {
-  const effects = headEffects(trace.ablations?.found ?? []);
-  const lengthOf = (/** @type {Head} */ head) => effects.get(headKey(head))?.share ?? 0;
-  const longest = heads.reduce(
-    (best, head) => (best && lengthOf(best) >= lengthOf(head) ? best : head),
-    /** @type {Head|null} */ (null),
-  );
-  const loss = longest && lengthOf(longest) > 0 ? lossOf(trace, facts, longest) : null;
-  return longest && loss && { ...loss, head: headShort(trace.model, longest) };
+/** The least loss that is said: half a percentage point. */
+const LEAST_LOSS = 0.005;
+
+/** The head without which the answer loses most, and how much; null: none matters, or nothing is measured. @param {ModelTrace} trace @param {Facts} facts @param {Head[]} heads */
+function largestLoss(trace, facts, heads) {
+  const drawn = new Set(heads.map(headKey));
+  const one = mostNeeded(trace.ablations?.found ?? [], "delta", Infinity).find((one) => drawn.has(headKey(one)));
+  const loss = one && (trace.ablations?.start?.p ?? 0) - one.p >= LEAST_LOSS ? lossOf(trace, facts, one) : null;
+  return one && loss && loss.before !== loss.after ? { ...loss, head: headShort(trace.model, one) } : null;
 }
 
 /** What the answer loses without a head, if it was measured. @param {ModelTrace} trace @param {Facts} facts @param {Head} head */
