@@ -302,6 +302,7 @@ function createRiver(parts) {
           source,
           has,
           start: state.start,
+          prompt: state.nPrompt,
           place: placeOf(state).name,
           bars: covered ? [] : barsOf(facts, most),
           offered: nextOffered(trace, state, actions),

@@ -15,7 +15,7 @@ import { drawLabels } from "../../static/river/draw/text.js";
 import { layerAt, layersOf, nearestPlace, placeAfterKey, stripAt, widestAt } from "../../static/river/input/places.js";
 import { carriersIn, decidingEdges, edgesTo } from "../../static/river/knockout_effects.js";
 import { foldsOf, labelledRows, rowsOf } from "../../static/river/layout/bands.js";
-import { heightsOf, rowsAbove } from "../../static/river/layout/frame.js";
+import { heightsOf, rowsAbove, WRITTEN } from "../../static/river/layout/frame.js";
 import { heightOfOpen, linesOfHead, squareAt, squaresOf } from "../../static/river/layout/heads.js";
 import { riverLayout } from "../../static/river/layout/layout.js";
 import { ghostsOf, lineAt, markChanged, markShown } from "../../static/river/layout/lines.js";
@@ -259,14 +259,25 @@ const story = (n, layers = 1) =>
     n,
   );
 
-/** The whole model on a screen, as the page draws it: 6 layers of 8 heads. @param {number} n  tokens @param {[number, number]} window  @param {[number, number]} at  width and top of the picture */
-function whole(n, [, high], [width, top]) {
+/** The whole model on a screen, as the page draws it: 6 layers of 8 heads. @param {number} n  tokens @param {[number, number]} window  @param {[number, number]} at  width and top of the picture @param {number} [count]  for how many rows */
+function whole(n, [, high], [width, top], count = n) {
   const rolled = rollout(rivers(story(n, 6)), "main", n - 1);
   const heads = [{ stack: "main", attention: "self", count: 8, ratio: 1, order: () => [...Array(8).keys()] }];
   const base = { ...FRAME, width, right: 190, labels: [80], heads, fold: high - top };
-  const shared = { high, fold: base.fold, across: width - 190 - 94, type: 1, heads, count: n, alone: false };
+  const shared = { high, fold: base.fold, across: width - 190 - 94, type: 1, heads, count, alone: false };
   return riverLayout(rolled, n - 1, { ...base, ...heightsOf(rolled, shared) });
 }
+
+test("while a text is written, all heads stand still, and its rows share one height", () => {
+  for (const { window, at } of SCREENS) {
+    const still = (/** @type {number} */ n) => {
+      const { bands, squares, said, height } = whole(n, window, at, 14 + WRITTEN);
+      const places = [...squares.flatMap(({ x, y, width }) => [x, y, width]), said?.y ?? 0, bands[0].bottom];
+      return [height, ...places.map(Math.round)];
+    };
+    for (let n = 16; n <= 40; n++) assert.deepEqual(still(n), still(15), `${n} tokens at ${window}`);
+  }
+});
 
 /** @type {{window: [number, number], at: [number, number], usual: number, numbered: number}[]} `usual`: with that many tokens or fewer, heads stand 4 high; `numbered`: each has its number */
 const SCREENS = [

@@ -79,6 +79,9 @@ const [LEAST_ROOM, LEAST_ROOM_OF_TWO, MOST_ROOM] = [226, 240, 440];
 /** From one row to the next, at least: each has its name in a size that is read easily. For less, heads leave the rows their height. */
 const NAMED = 13;
 
+/** While a text is written, its heads stand still: they leave room for its prompt and so many more tokens. Of a longer one, labels thin out. */
+export const WRITTEN = 8;
+
 /** On the start page, the same picture is lighter where it is larger. */
 const START_FAT = 1 / 12;
 
@@ -93,7 +96,7 @@ const [BAR, LEGEND] = [60, 34];
 
 /** @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {Frame} */
 export function frameOf(canvas, shown, width, { unfolded }) {
-  const { facts, trace, bars, heads, open, whole, chosen, has, start } = shown;
+  const { facts, trace, bars, heads, open, whole, chosen, has, start, prompt } = shown;
   const phone = width < PHONE;
   const { type, least } = currentStyle(canvas);
   const opened = facts.rolled.map(({ river: { stack } }) =>
@@ -141,7 +144,7 @@ export function frameOf(canvas, shown, width, { unfolded }) {
   const across = base.width - labels.labels.reduce((sum, label) => sum + label + LABEL_GAP, right);
   const heights = heightsOf(facts.rolled, {
     ...{ high: innerHeight, fold, across, type, heads: bare || phone ? [] : drawn },
-    count: rowCount(facts.rolled, facts.row, opened),
+    count: prompt === null ? rowCount(facts.rolled, facts.row, opened) : prompt + WRITTEN,
     alone: open !== null,
   });
   return {
@@ -163,7 +166,7 @@ export const topOf = (place) => place.getBoundingClientRect().top + scrollY;
 /**
  * How rows and heads share the first screen: heads take less, in more columns, where that leaves each row a name.
  * @param {Rollout[]} rolled @param {{high: number, fold: number, across: number, type: number, heads: HeadsOf[], count: number, alone: boolean}} of
- *   `high`: of the window; `across`: the width of all layers; `count`: how many rows; `alone`: a layer is open
+ *   `high`: of the window; `across`: the width of all layers; `count`: for how many rows; `alone`: a layer is open
  * @returns {Pick<Frame, "room"|"most"|"fat"|"headRoom">}
  */
 export function heightsOf(rolled, { high, fold, across, type, heads: [heads], count, alone }) {

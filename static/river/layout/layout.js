@@ -152,7 +152,8 @@ export function riverLayout(rolled, row, frame) {
   const y = frame.strip ? inStrip : strip ? strip.height + BELOW_STRIP : beside;
   const answers = { x: node.x + 17, y, width: frame.width - node.x - 17, step, inLine };
   const links = linksOf(bands, frame); // the answers' name stands right over them
-  const height = Math.ceil(Math.max(...ends, (strip ? strip.height : below) + frame.answers * step) + 8);
+  const end = Math.max(...ends, (strip ? strip.height : below) + frame.answers * step) + 8;
+  const height = Math.ceil(Number(end.toFixed(3))); // sums of rows differ a little: as a text is written, it stays
   const streams = rolled
     .slice(1)
     .flatMap((rollout, i) => streamsOf(rolled[0], rollout, bands[0], bands[i + 1], frame.fat));
