@@ -19,6 +19,13 @@ import { memo } from "./memo.js";
 
 /** Squares: upper left, upper right, lower left, lower right; ink is 1, 2, 4, 8. */
 const GLYPHS = "□▘▝▀▖▌▞▛▗▚▐▜▄▙▟█";
+/** The place of a patch and its squares, ink or paper, of its label; null: it is another label, or a photo's. @param {string} label */
+export function patchLabelled(label) {
+  const [, place, glyph] = /^(\d+,\d+) (.)$/u.exec(label) ?? [];
+  const ink = glyph ? GLYPHS.indexOf(glyph) : -1;
+  return ink < 0 ? null : { place, shades: [1, 2, 4, 8].map((square) => (ink & square ? 1 : 0)) };
+}
+
 /** A square with more than this is ink. */
 const INK = 0.3;
 

@@ -34,7 +34,13 @@ export function patchPicture(patch) {
   );
 }
 
-/** @param {Patch} patch @returns {[string, SVGElement[]]} */
+/** A patch in a sentence, as far as its label shows it. @param {{place: string, shades: number[]}} patch @returns {Node} */
+export function patchMark({ place, shades }) {
+  const [viewBox, content] = pixelsIn({ shades });
+  return h("span", { class: "patch-mark" }, svg("svg", { viewBox, "aria-hidden": "true" }, content), place);
+}
+
+/** @param {Pick<Patch, "shades">} patch @returns {[string, SVGElement[]]} */
 function pixelsIn({ shades }) {
   const side = Math.sqrt(shades.length);
   const pixels = shades.map((shade, i) =>

@@ -12,11 +12,12 @@ import {
   tokenName,
   tokenParts,
 } from "../model/labels.js";
+import { patchLabelled } from "../model/patches.js";
 import { actualNext } from "../model/sides.js";
 import { h } from "./dom.js";
 import { briefPercent, integer, number, percent } from "./format.js";
 import { t } from "./i18n.js";
-import { patchPicture } from "./patch_picture.js";
+import { patchMark, patchPicture } from "./patch_picture.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -130,9 +131,10 @@ const keyCap = (open, mark, close) =>
     h("span", { class: "token-quote" }, close),
   );
 
-/** A name as nodes: of a punctuation mark its box, and its number. @param {string} name @returns {(Node|string)[]} */
+/** A name as nodes: of a punctuation mark its box, and its number; of a patch its picture. @param {string} name @returns {(Node|string)[]} */
 export function nameNodes(name) {
-  const cap = capOf(name);
+  const [cap, patch] = [capOf(name), patchLabelled(name)];
+  if (patch) return [patchMark(patch)];
   return cap ? [keyCap(cap.open, cap.mark, cap.close), cap.nth] : [name];
 }
 

@@ -11,6 +11,7 @@ import {
   meanColour,
   patchAt,
   patchLabel,
+  patchLabelled,
   pixelsOf,
   positionAt,
 } from "../../static/model/patches.js";
@@ -40,6 +41,8 @@ test("without a picture tokens stay as they are", () => {
 test("a patch's label says where it is and looks like it", () => {
   assert.deepEqual(asPatches(TOKENS, PICTURE).map(tokenLabel), ["[CLS]", "0,0 ▚", "0,1 □", "1,0 ▀", "1,1 ▗"]);
   assert.equal(patchLabel(patchAt("gggg", 3, PICTURE)), "1,1 █");
+  assert.deepEqual(patchLabelled("1,1 ▝"), { place: "1,1", shades: [0, 1, 0, 0] });
+  for (const other of ["car", "1,1", "“.”₁", "1,1 x"]) assert.equal(patchLabelled(other), null);
   const empty = asPatches([token(0, "[CLS]", true), token(1, "0000"), token(2, "0000")], PICTURE);
   assert.deepEqual(
     namesOf(empty).map(({ nth }) => nth),
