@@ -9,7 +9,7 @@ import { peaksOf, rollout, widthsBetween } from "../../static/model/contribution
 import { edgeKey, knockoutsOf, toggled, withoutKnockouts } from "../../static/model/interventions.js";
 import { namesOf, nameText } from "../../static/model/labels.js";
 import { between, stageOf, swollen } from "../../static/river/draw/animation.js";
-import { createChanged, drawHeads, drawHeadWords } from "../../static/river/draw/heads.js";
+import { createChanged, drawHeads, drawHeadWords, drawOpened } from "../../static/river/draw/heads.js";
 import { drawMoving } from "../../static/river/draw/scene.js";
 import { drawLabels } from "../../static/river/draw/text.js";
 import { layerAt, layersOf, nearestPlace, placeAfterKey, stripAt, widestAt } from "../../static/river/input/places.js";
@@ -1008,6 +1008,25 @@ test("the word beside the numbers of the heads begins within the picture", () =>
     assert.ok(word.end - widthOf(word.text) >= 0, "it is not cut by the edge");
     assert.ok(word.end < numbers.end - widthOf(numbers.text), "and stands before them");
   }
+});
+
+test("an open layer and its heads, which are wider, stand on one colour", () => {
+  const heads = [{ stack: "main", attention: "self", count: 8, ratio: 1, order: () => [...Array(8).keys()] }];
+  const frame = { ...FRAME, heads, headRoom: 200, fold: 800 };
+  const rolled = rollout(rivers(story(14, 6)), "main", 13);
+  assert.equal(riverLayout(rolled, 13, frame).opened, null);
+  const scene = riverLayout(rolled, 13, { ...frame, open: { stack: "main", layer: 4 } });
+  /** @type {number[][]} */
+  const rects = [];
+  const roundRect = (/** @type {number[]} */ ...rect) => rects.push(rect);
+  const pen = new Proxy({ roundRect }, { get: (own, name) => Reflect.get(own, name) ?? (() => {}), set: () => true });
+  drawOpened(/** @type {any} */ (pen), scene, /** @type {any} */ ({ type: 1, colours: {} }));
+  const [[x, y, width, height], [left, top, wide, high]] = rects;
+  const { columns, bottom } = scene.bands[0];
+  assert.deepEqual([x, x + width], [columns[4].x0, columns[4].x1]);
+  assert.ok(y < scene.bands[0].top && top >= bottom && top < y + height && left <= x && left + wide >= x + width);
+  for (const one of scene.squares) assert.ok(one.x > left && one.x + one.width < left + wide && one.y > top);
+  assert.ok(scene.squares.every((one) => one.y + one.height + one.caption < top + high));
 });
 
 test("short sentences about the squares share a line where they have room", () => {

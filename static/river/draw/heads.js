@@ -54,7 +54,7 @@ export function createChanged() {
  * Every head; a red tick marks the chosen row.
  * @param {Pen} pen @param {Scene} scene @param {PictureStyle} style
  */
-export function drawHeads(pen, { squares, more, bands }, style) {
+export function drawHeads(pen, { squares, more, bands, opened }, style) {
   const { colours } = style;
   const [{ end }] = bands;
   pen.imageSmoothingEnabled = false;
@@ -63,6 +63,7 @@ export function drawHeads(pen, { squares, more, bands }, style) {
     const image = style.picture(square);
     const { x, y, width, height } = square;
     const row = style.rowOf(square);
+    if (opened) fillGround(pen, square, colours.ground);
     if (image) {
       const lit = !style.stage || x + width <= style.stage.flow * end;
       const off = style.isOff(square);
@@ -82,6 +83,34 @@ export function drawHeads(pen, { squares, more, bands }, style) {
   }
   write(pen, style, { size: 12, colour: colours.dim, align: "center" });
   for (const { x, y, n } of more) pen.fillText(`+${n}`, x, y);
+}
+
+/** Around an open layer's heads, and over the first line of what is said over them; and how strong the colour below all is. */
+const [AROUND, SAID_OVER, STRENGTH] = [8, 16, 0.6];
+
+/** Below a layer that is open and its heads, which are wider: one colour, so that they are seen to belong together. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
+export function drawOpened(pen, { bands, squares, said, opened }, { colours, type }) {
+  const band = bands.find(({ stack }) => stack === opened?.stack);
+  if (!opened || !band) return;
+  const column = band.columns[opened.layer];
+  const first = Math.min(...squares.map(({ y }) => y));
+  const top = said && said.y < first ? said.y - SAID_OVER * type : first - AROUND;
+  const left = Math.min(column.x0, ...squares.map(({ x }) => x - AROUND));
+  const right = Math.max(column.x1, ...squares.map(({ x, width, room }) => x + Math.max(width, room) + AROUND));
+  const above = band.titles - 12 * type;
+  pen.fillStyle = colours.soft;
+  pen.globalAlpha = STRENGTH;
+  pen.beginPath();
+  pen.roundRect(column.x0, above, column.x1 - column.x0, top + AROUND - above, 6);
+  pen.roundRect(left, top, right - left, Math.max(...squares.map(bottomOf)) + AROUND - top, 6);
+  pen.fill();
+  pen.globalAlpha = 1;
+}
+
+/** A square lets the colour of an open layer through. @param {Pen} pen @param {Square} square @param {string} ground */
+function fillGround(pen, { x, y, width, height }, ground) {
+  pen.fillStyle = ground;
+  pen.fillRect(x, y, width, height);
 }
 
 /** Between the squares of two layers. @param {Pen} pen @param {Band[]} bands @param {Square[]} squares @param {string} colour */
@@ -140,7 +169,7 @@ function drawCaption(pen, square, style) {
 
 /** The texts that say what the squares are: in the column of labels and in a sentence; above the squares if they have the whole width. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 export function drawHeadWords(pen, scene, style) {
-  const { bands, squares, only, said } = scene;
+  const { bands, squares, only, opened, said } = scene;
   for (const stack of new Set(squares.map((one) => one.stack))) {
     const own = squares.filter((one) => one.stack === stack);
     const top = Math.min(...own.map(({ y }) => y));
@@ -152,7 +181,9 @@ export function drawHeadWords(pen, scene, style) {
     const left = alone || stack !== bands[0].stack ? 0 : Math.max(0, ...bands.slice(1).map(endOf)); // another stack's heads
     const taken =
       own[0].numbered || own[0].caption > BAR_BELOW || scene.more.length ? 0 : drawRowNumbers(pen, own, x, style);
-    wrapped(pen, style.headWords(own[0].attention), Math.min(x - taken - left - 4, 110)).forEach((line, i) => {
+    const words = style.headWords(own[0].attention, opened).split("\n");
+    const lines = words.flatMap((one) => wrapped(pen, one, Math.min(x - taken - left - 4, 110)));
+    lines.forEach((line, i) => {
       const end = Math.max(x - taken, pen.measureText(line).width + 1); // a long word is nearer to the number, not cut by the edge
       pen.fillText(line, end, top + (11 + i * 17) * style.type);
     });

@@ -171,7 +171,10 @@ function headStyle({ facts, trace }, preview, squares, changed) {
       const bars = hasBars(trace) ? t("river.head_bars_short") : "";
       return t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool }) + bars;
     },
-    headWords: (/** @type {string} */ attention) => headWordsOf(trace, attention),
+    headWords: (/** @type {string} */ attention, /** @type {Open|null} */ open) => {
+      const heads = headWordsOf(trace, attention);
+      return open ? t("river.heads_in", { heads, layer: layerTitle(open, open.layer) }) : heads;
+    },
     headsSaid: headLegendOf(trace, facts, squares, change),
   };
 }

@@ -2,7 +2,7 @@
 
 import { memo } from "../../model/memo.js";
 import { swollen } from "./animation.js";
-import { drawHeads, drawHeadWords } from "./heads.js";
+import { drawHeads, drawHeadWords, drawOpened } from "./heads.js";
 import { drawAnswers, drawLabels, drawLens, write } from "./text.js";
 
 /**
@@ -231,7 +231,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {(square: Square) => {row: number, of: number}|null} rowOf  the row of a head that is the chosen token's
  * @property {(square: Square, n: number) => {key: string, share: string}[]} mostOf  what its row attends to most, and its weight: n keys
  * @property {(attention: string) => boolean} isOfAnswer  of the answering stack
- * @property {(of: Open) => string} headsTitle @property {(attention: string) => string} headWords  what its squares are
+ * @property {(of: Open) => string} headsTitle @property {(attention: string, open: Open|null) => string} headWords  what its squares are: of an open layer, with its name
  * @property {(square: Square) => {delta: number, share: number}|null} effectOf  what the answer loses without it; null: not measured
  * @property {(stack: string, layer: number) => string} headsOff  which heads of a layer are off, in words; "": none
  * @property {(square: Square) => boolean} isOff  whether it is switched off @property {(link: Link) => boolean} isPartOff  the same of what it names
@@ -254,6 +254,7 @@ export function drawScene(pen, scene, style) {
 
 /** What does not move while Watch plays, from one layer to the next. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 export function drawStill(pen, scene, style) {
+  drawOpened(pen, scene, style);
   scene.bands.forEach((band) => drawGrid(pen, band, scene, style));
   drawHeads(pen, scene, style);
   drawHeadWords(pen, scene, style);

@@ -68,6 +68,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {Line[]} ghosts  where the lines were that are knocked out
  * @property {Square[]} squares @property {More[]} more  the heads
  * @property {Open|null} only  on a phone, the one layer that is drawn; null: all layers
+ * @property {Open|null} opened  the layer whose heads alone are drawn, at the whole width
  * @property {Strip|null} strip  on a phone, all layers, above the one
  * @property {boolean} isStrip  it is itself a strip, over an open place
  * @property {Open|null} lit  the layer of that place @property {Line|null} chosen  the weight that is open there
@@ -169,6 +170,7 @@ export function riverLayout(rolled, row, frame) {
     ...heads,
     ...words,
     only,
+    opened: heads.squares.length && !only ? (frame.open ?? null) : null,
     lit: frame.lit ?? null,
     isStrip: Boolean(frame.strip),
     chosen: null,
