@@ -240,7 +240,7 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     now, moves = brief_percent(after), f"{word} {'falls' if after < before else 'rises'} from {was}"
     expect(says).to_contain_text(f"Head {LAYER}·{HEAD} is off: it writes nothing. The prediction {moves} to {now}.")
     assert told.replace("\u2009", " ").endswith(now.replace("\u2009", " ")), "it told what comes of it"
-    expect(eye).to_have_text("Switched off")
+    expect(eye).to_have_text("Switch on")
     assert eye.bounding_box() == place
     expect(eye).to_have_attribute("aria-pressed", "true")
     expect(head).to_have_attribute("aria-label", f"head {LAYER}·{HEAD}: off")
@@ -283,11 +283,11 @@ def test_an_edit_has_its_cross_in_a_narrow_window_and_the_sentence_goes_on(open_
     page.get_by_test_id("hide-wider").click()
     wait_for_run(page, "run.interventions?.length === 6")
     words = page.locator(".edits-button > .words")
-    expect(words).to_have_text("all layers: red₂ ↛ car")
+    expect(words).to_have_text("red₂ ↛ car, all layers")
     assert words.evaluate("(one) => one.scrollWidth <= one.clientWidth"), "it is said whole"
     eye.click()
     says.get_by_test_id("heads-on").click()  # of several edits, too
-    expect(words).to_have_text("all layers: red₂ ↛ car")
+    expect(words).to_have_text("red₂ ↛ car, all layers")
     remove.click()
     wait_for_run(page, "!run.interventions")
     eye.click()

@@ -503,7 +503,7 @@ def test_the_keyboard_cuts_every_look_at_a_token(page: "Page") -> None:
     assert run["interventions"] == without([{**LOOK, "layer": layer} for layer in range(6)])
     expect(page.get_by_test_id("river-says")).to_contain_text("Hidden in 6 layers: red₂ cannot attend to car.")
     page.get_by_test_id("edits-list").click()
-    expect(page.get_by_test_id("edit-chip")).to_have_text("all layers: red₂ ↛ car×")
+    expect(page.get_by_test_id("edit-chip")).to_have_text("red₂ ↛ car, all layers×")
     page.get_by_test_id("edit-remove").click()
     expect(page.get_by_test_id("river-says")).to_contain_text("After red₂, the model predicts")
     # A link that leaves one layer out says in which the look is still there.

@@ -892,6 +892,8 @@ test("the bars of a short sentence begin below the name of their place", () => {
   assert.ok(answers.y - name.y < 12, "and right under it");
   const strip = riverLayout(rollout(rivers(SMALL), "main", 1), 1, { ...FRAME, places, strip: 70, answers: 3 });
   assert.deepEqual([strip.answers.inLine, strip.answers.step], [true, 18], "in a low strip three fit, each in a line");
+  const end = strip.answers.y + 2 * strip.answers.step + 19; // where the third one's bar ends
+  assert.ok(end <= strip.height - 4, "and the last one keeps off its edge");
   assert.ok(strip.height <= 76, `${strip.height}`);
   assert.ok(height >= answers.y + 6 * answers.step);
 });

@@ -149,7 +149,8 @@ export function riverLayout(rolled, row, frame) {
   const lowest = frame.fold ? frame.fold - FOOT[frame.right < WIDE_FOOT * frame.type ? 1 : 0] * frame.type : Infinity;
   const bars = frame.answers * step;
   const beside = Math.max(below, Math.min(node.y - 22 * frame.type, lens + 8 - bars, lowest - bars - 4));
-  const inStrip = frame.places?.prediction ? bands[0].top - 4 : 0;
+  const [over, under] = inLine ? [7, 5] : [4, 2]; // the last one's bar ends above the edge
+  const inStrip = frame.places?.prediction ? bands[0].top - over : 0;
   const y = frame.strip ? inStrip : strip ? strip.height + BELOW_STRIP : beside;
   const answers = { x: node.x + 17, y, width: frame.width - node.x - 17, step, inLine };
   const links = linksOf(bands, frame); // the answers' name stands right over them
@@ -161,7 +162,7 @@ export function riverLayout(rolled, row, frame) {
   const beads = beadsOf(rolled[0], answering, row);
   return {
     width: frame.width,
-    height: frame.strip ? Math.ceil(Math.max(frame.strip, y + frame.answers * step + 2)) : height,
+    height: frame.strip ? Math.ceil(Math.max(frame.strip, y + frame.answers * step + under)) : height,
     bands,
     lines,
     streams,

@@ -150,12 +150,12 @@ function drawOpen(eye, open, trace, { isOff, hidden, aside }) {
 /** With more steps than these there is no room for its words in a narrow window. */
 const FEW_STEPS = 4;
 
-/** So wide may the answer be in the words of the switch, in pixels. */
-const ANSWER = 46;
+/** So wide may the answer with its percentage be in the words of the switch, in pixels. */
+const ANSWER = 67;
 
 /** @param {HTMLButtonElement} eye @param {boolean} isOff @param {ModelTrace} trace @param {(found: Ablation) => boolean} isIt */
 export function saySwitch(eye, isOff, trace, isIt) {
-  replaceChanged(/** @type {Element} */ (eye.lastChild), isOff ? t("eye.off") : offWords(trace, isIt));
+  replaceChanged(/** @type {Element} */ (eye.lastChild), isOff ? t("eye.on_brief") : offWords(trace, isIt));
   update(eye, { "data-brief": t(isOff ? "eye.on_brief" : "eye.off_do") }); // a phone's: css/heads.css
 }
 
@@ -166,7 +166,8 @@ function offWords({ ablations }, isIt) {
   if (!one || !start) return t("eye.off_do");
   const { answer: id, tokens, classes } = start;
   const name = classes.length ? className(classes[id]) : tokenName(tokens[id]);
-  const short = cutToWidth(name, ANSWER, (text) => widthOf(text, 13, "--font"));
+  const wide = (/** @type {string} */ text) => widthOf(text, 13, "--font");
+  const short = cutToWidth(name, ANSWER - wide(` ${briefPercent(one.p)}`), wide);
   return h(
     "span",
     null,
