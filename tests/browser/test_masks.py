@@ -280,6 +280,7 @@ def test_an_edit_has_its_cross_in_a_narrow_window_and_the_sentence_goes_on(open_
     says, remove, eye = (page.get_by_test_id(name) for name in ("river-says", "edit-only-remove", "head-eye"))
     page.get_by_test_id("hide-in-head").click()
     page.get_by_test_id("hide-wider").click()
+    expect(says).to_contain_text("Hidden in layer 5")  # the button of the sentence before would hide the same again
     page.get_by_test_id("hide-wider").click()
     wait_for_run(page, "run.interventions?.length === 6")
     words = page.locator(".edits-button > .words")
