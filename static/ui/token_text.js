@@ -83,6 +83,9 @@ export function restOf(model, { candidates, n_kept, masses_cut, settings }, limi
   return h("span", { title }, t(key, { more: integer(more), cut: integer(cut) }));
 }
 
+/** “ in UTF-8, read as Windows-1252, is â€œ: its beginning, and what can only follow one. "€" alone is a euro. */
+const [GARBLED, REST_OF_GARBLED] = [/^ ?â(€[œ™]?)?$/, /^(€[œ™]?|[œ™])$/];
+
 /**
  * What a token is, if not a word: a part of one or of a character, a new line, a full stop, a comma, a quotation mark.
  * @param {Parameters<typeof tokenName>[0]} token @param {{text: string, special: boolean}} before
@@ -97,7 +100,8 @@ export function kindOfToken({ text, partial, special }, before) {
   if (/^ ?[“„«「『‘]$/.test(text)) return t("token_kind.opening");
   if (/^ ?[”»」』]$/.test(text)) return t("token_kind.closing");
   if (/^ ?['’]$/.test(text)) return t("token_kind.apostrophe");
-  if (/^ ?[âÂ€œ™]+$/.test(text)) return t("token_kind.garbled");
+  if (GARBLED.test(text) || (REST_OF_GARBLED.test(text) && /â€?$/.test(before?.text ?? "")))
+    return t("token_kind.garbled");
   const piece = isPiece({ text, partial, special }, before);
   return piece ? t("token_kind.piece", { word: `${before.text.trim()}${text}` }) : null;
 }

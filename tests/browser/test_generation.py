@@ -1203,7 +1203,9 @@ def test_a_candidate_is_called_the_same_wherever_it_stands(page: "Page") -> None
     labels = page.get_by_test_id("likely").evaluate_all(
         "all => all.map((one) => [one.dataset.id, one.getAttribute('aria-label')])"
     )
-    assert [one for one in answers if one[0]] == labels[: len([one for one in answers if one[0]])]
+    beside = [one for one in answers if one[0]]
+    assert len(beside) >= 3, "beside the river"
+    assert beside == labels[: len(beside)]
 
 
 def test_what_is_left_out_and_what_sampling_keeps_is_said(page: "Page") -> None:

@@ -106,6 +106,7 @@ testWith({
   "token_kind.comma": "comma",
   "token_kind.apostrophe": "apostrophe",
   "token_kind.piece": "on: {word}",
+  "token_kind.garbled": "garbled",
 })("a chip says what a token is that is not a whole word", () => {
   const token = (text, more = {}) => /** @type {any} */ ({ text, bytes: "", partial: false, special: false, ...more });
   const after = (/** @type {string} */ before, /** @type {any} */ one) => kindOfToken(one, token(before));
@@ -125,6 +126,11 @@ testWith({
     ["stop", "comma", "comma"],
   );
   assert.equal(after(".", token("\n")), "new line");
+  assert.deepEqual(
+    [after(" said", token(" â")), after("â", token("€")), after("â€", token("œ")), after(" 5", token(" €"))],
+    ["garbled", "garbled", "garbled", null],
+    "a euro is one",
+  );
   assert.equal(after(" a", token("", { partial: true })), "bytes");
 });
 

@@ -1,6 +1,7 @@
 /** The heads on the picture: squares of weights. */
 
 import { headTable, paintHead } from "../../chart/matrix/sheet.js";
+import { memo } from "../../model/memo.js";
 import { LABEL_GAP } from "../layout/bands.js";
 import { BAR_BELOW, bottomOf } from "../layout/heads.js";
 import { textSize } from "../style.js";
@@ -36,19 +37,14 @@ export function createPictures() {
   };
 }
 
-/** Whether a difference shows anything in these squares: their weights, as far as a picture has them. @returns {(trace: ModelTrace, squares: Square[]) => boolean} */
-export function createChanged() {
-  let known = { trace: /** @type {ModelTrace|null} */ (null), squares: /** @type {Square[]} */ ([]), changed: false };
-  return (trace, squares) => {
-    const { picture, pictureBefore } = trace;
-    const changes = (/** @type {Square} */ { layer, head, attention }) => {
+/** Whether a difference shows anything in these squares; a picture that is not here may. */
+export const showsChanges = memo(
+  (/** @type {ModelTrace} */ { picture, pictureBefore }, /** @type {Square[]} */ squares) =>
+    squares.some(({ layer, head, attention }) => {
       const [now, was] = [picture, pictureBefore].map((of) => of?.(layer, head, attention)?.data);
-      return Boolean(was && now?.some((weight, i) => weight !== was[i]));
-    };
-    if (known.trace !== trace || known.squares !== squares) known = { trace, squares, changed: squares.some(changes) };
-    return known.changed;
-  };
-}
+      return !now || !was || now.some((weight, i) => weight !== was[i]);
+    }),
+);
 
 /**
  * Every head; a red tick marks the chosen row.

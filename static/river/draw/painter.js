@@ -22,7 +22,7 @@ import {
   wroteOf,
 } from "../words/names.js";
 import { stageOf } from "./animation.js";
-import { createChanged, createPictures } from "./heads.js";
+import { createPictures, showsChanges } from "./heads.js";
 import { drawMoving, drawScene, drawStill } from "./scene.js";
 
 /**
@@ -69,7 +69,6 @@ const penOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getCon
 /** A painter, which keeps the pictures of heads. @param {HTMLCanvasElement} canvas */
 export function createPainter(canvas) {
   const pictures = createPictures();
-  const changed = createChanged();
   const still = createStill();
   /** @param {Board} board @param {number} dpr @returns {PictureStyle|null} */
   const styleOf = ({ shown, scene, hovered, picked, bead, cursor, pointed, over, preview, time, bars }, dpr) => {
@@ -81,7 +80,7 @@ export function createPainter(canvas) {
     const measured = (facts.measured?.effects.size ?? 0) > 0;
     return {
       ...style,
-      ...headStyle(shown, preview, scene?.squares ?? [], changed),
+      ...headStyle(shown, preview, scene?.squares ?? []),
       mostOf: (square, n) => captionOf(shown, scene, square, n),
       place: shown.place,
       names: facts.names,
@@ -142,10 +141,10 @@ function sized(canvas, scene, dpr) {
 /** Whether squares show what has changed, as the lines do. @param {Pick<Shown, "facts"|"trace">} shown */
 const showsChange = ({ facts, trace }) => facts.was !== null && trace.pictureBefore !== null;
 
-/** @param {Shown} shown @param {Board["preview"]} preview @param {Square[]} squares @param {ReturnType<typeof createChanged>} changed */
-function headStyle({ facts, trace }, preview, squares, changed) {
+/** @param {Shown} shown @param {Board["preview"]} preview @param {Square[]} squares */
+function headStyle({ facts, trace }, preview, squares) {
   const [{ river }] = facts.rolled;
-  const change = showsChange({ facts, trace }) ? (changed(trace, squares) ? "changed" : "unchanged") : null;
+  const change = showsChange({ facts, trace }) ? (showsChanges(trace, squares) ? "changed" : "unchanged") : null;
   /** @param {string} id */
   const isOfAnswer = (id) => trace.attentions.find((one) => one.id === id)?.stack === river.stack;
   return {

@@ -164,23 +164,24 @@ function causalWords(facts, { causal, layers, target }) {
 }
 
 /** The button that takes the change back: as in training, or the other way of reading PADs; of heads, also what goes on with it. @param {Facts} facts @param {MaskChanges} masks @param {string} [of]  "_of": one of several changes @returns {Words} */
-function backWords({ only, needed }, { causal, layers, heads, pads }, of = "") {
+function backWords(facts, { causal, layers, heads, pads }, of = "") {
+  const { only, needed } = facts;
   const n = heads.length;
   if (causal !== null || layers.length)
     return [" ", edit("causal-back", t(`say.causal_back_${causal ? "off" : "on"}${of}`), { puts: "causal" })];
   if (n) {
     const text = only ? t("say.heads_on_only") : t("say.heads_on", { n, heads: `${heads[0].layer}·${heads[0].head}` });
     const back = edit("heads-on", text, { puts: "heads", title: t("say.heads_on_why", { n }) });
-    return [" ", back, ...(needed && !only ? neededWords(needed) : [])];
+    return [" ", back, ...(needed && !only ? neededWords(facts, needed) : [])];
   }
   if (!pads || pads.unseen) return [];
   return [" ", edit("padding-other", t(pads.read ? "say.padding_on" : "say.padding_off"), { puts: "padding" })];
 }
 
-/** A phone has no third line for it. @param {NonNullable<Facts["needed"]>} head @returns {Words} */
-function neededWords({ layer, head, p }) {
+/** A phone has no third line for it. @param {Facts} facts @param {NonNullable<Facts["needed"]>} head @returns {Words} */
+function neededWords(facts, { layer, head, p }) {
   const cut = edit("head-off-too", t("say.head_off_too", { layer, head }), { turns: "needed" });
-  return [h("span", { class: "tells roomy" }, ...phrase("say.layer_too", { cut, p: briefPercent(p) }))];
+  return [h("span", { class: "tells roomy" }, ...furtherWords(facts, cut, p))];
 }
 
 // What it did in the open head.
@@ -256,7 +257,15 @@ function nextWords(facts) {
   if (!edges.length) return [" ", edit("show-again", again, { puts: "edges" })];
   const cut = edit("hide-wider", text, { hides: "wider" });
   const effect = edges.length === 1 ? effectOf(facts, edges[0]) : undefined; // of several together it is not measured
-  return effect ? phrase("say.layer_too", { cut, p: briefPercent(effect.p) }) : [" ", cut];
+  return effect ? furtherWords(facts, cut, effect.p) : [" ", cut];
+}
+
+/** What goes on from an edit, with the answer's probability then; the answer has its name where the sentence has just named another one. @param {Facts} facts @param {Element} cut @param {number} p @returns {Words} */
+function furtherWords({ fall, answers: [first] }, cut, p) {
+  if (!fall || first?.id === fall.answer.id) return phrase("say.layer_too", { cut, p: briefPercent(p) });
+  if (fall.after === null) return [" ", cut]; // less likely than what is listed: up or down is not known
+  const verb = p < fall.after ? "without" : "without_rises";
+  return phrase(`river.${verb}`, { cut, answer: answerMark(fall.answer), p: briefPercent(p) });
 }
 
 /** The edges that hide it there instead; [] if nothing is wider. @param {Facts} facts @returns {Edge[]} */

@@ -133,7 +133,7 @@ function changeOf(line) {
 /** The keys of the row whose weights grew and shrank most. @param {HeadTrace} trace @param {About} about @param {Before} before */
 function movedWords(trace, { query }, { row: was }) {
   const gaps = gapsOf(rowIn(trace.detail.pattern, query), was);
-  if (!gaps) return null;
+  if (!gaps || Math.max(...gaps.map(Math.abs)) < 0.005) return null; // it would be printed as 0.00
   const named = (/** @type {number} */ at) => [
     h("b", { class: "k", translate: "no" }, nameNodes(nameIn(trace.keys.tokens, at))),
     " ",
