@@ -198,6 +198,7 @@ export function createKnockoutMeasuring(onChange) {
       if (found && key === asked && isComplete) return found;
       running.abort();
       clearTimeout(timer);
+      if (key !== asked) wishFor([]); // the edges were another question's
       asked = key;
       if (found?.done) {
         running = new AbortController();
@@ -236,10 +237,9 @@ export function createKnockoutMeasuring(onChange) {
     /** Stops measuring. */
     stop() {
       running.abort();
-      wishing.abort();
       celling.abort();
       clearTimeout(timer);
-      clearTimeout(wish);
+      wishFor([]);
       asked = cellAsked = "";
     },
   };

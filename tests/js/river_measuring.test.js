@@ -3,8 +3,14 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { edgeKey } from "../../static/model/interventions.js";
 import { nextSoFar } from "../../static/river/facts.js";
+import { actionsOf } from "../../static/river/input/actions.js";
+import { listen, pick } from "../../static/river/input/events.js";
 import { createKnockoutMeasuring } from "../../static/river/knockout_effects.js";
+import { testWith } from "./words.js";
+
+globalThis.document ??= /** @type {any} */ ({ documentElement: { lang: "en", dataset: {} } });
 
 const EDGE = { attention: "self", layer: 1, query: 1, key: 0 };
 
@@ -125,6 +131,34 @@ test("an edge that is wished for while the widest are measured is measured after
   await wished;
 });
 
+test("an edge is wished for in its own question only", async () => {
+  const thin = { attention: "self", layer: 0, query: 2, key: 1 };
+  const asked = server(measuredBy);
+  const { measuring } = await whole({ text: "a b" });
+  /** @type {(text: string) => any} */
+  const ask = (text) =>
+    measuring.of(
+      { text },
+      () => [],
+      () => ({}),
+    );
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 450));
+  measuring.also([thin]); // it rests on the line for a moment
+  ask("other");
+  measuring.also([thin]); // while its widest are measured
+  ask("newer");
+  await settled();
+  measuring.also([thin]);
+  measuring.stop();
+  ask("after a stop");
+  await settled();
+  assert.deepEqual(
+    asked.map(({ request }) => request.text),
+    ["a b", "a b", "newer", "after a stop"],
+  );
+  assert.ok(asked.every(({ request }) => !request.edges?.length));
+});
+
 test("what is known is not asked again", async () => {
   const asked = server(measuredBy);
   const { measured, measuring } = await whole({ text: "a b" });
@@ -185,3 +219,77 @@ test("after each layer the lens has an answer; a new one is fresh, the last one 
     "a PAD's row has none",
   );
 });
+
+/** What the listeners need of an element. */
+class Part extends EventTarget {
+  childNodes = [];
+  hidden = false;
+  dataset = {};
+  style = { setProperty() {} };
+  classList = { toggle() {} };
+  getAttribute = () => null;
+  setAttribute() {}
+  removeAttribute() {}
+  replaceChildren() {}
+  focus() {}
+}
+
+test("a chosen line is measured until it is let go, wherever the pointer is", () => {
+  const lines = [20, 60].map((y) => ({ x0: 0, x1: 100, y0: y, y1: y, width: 4, shown: true }));
+  const bands = [{ stack: "decoder", columns: [{ x0: 0, x1: 100 }], rows: [], titles: -100, index: [0], chosen: 0 }];
+  const scene = { beads: [], links: [], squares: [], ghosts: [], lines, bands, width: 400, height: 400 };
+  const parts = /** @type {any} */ (
+    Object.fromEntries(["canvas", "tip", "tipWords", "scissors", "eye", "readout"].map((name) => [name, new Part()]))
+  );
+  parts.acts = { hide: new Part(), hideInHead: new Part(), open: new Part() };
+  /** @type {[number, boolean][]} */
+  const measured = [];
+  const actions = {
+    ...{ knockOut() {}, tell: () => [], offers: () => null, chooses: () => false },
+    measure: (/** @type {any} */ line, picked = false) => measured.push([lines.indexOf(line), picked]),
+  };
+  const board = /** @type {any} */ ({ scene, actions, hovered: null, picked: null, pickedAt: {}, pointer: {} });
+  listen(parts, board, { repaint() {}, choose() {} });
+  const said = (/** @type {string} */ type, /** @type {object} */ at) => {
+    measured.length = 0;
+    parts.canvas.dispatchEvent(Object.assign(new Event(type, { cancelable: true }), at));
+    return measured;
+  };
+  const at = (/** @type {number} */ offsetY) => ({ offsetX: 50, offsetY });
+  assert.deepEqual(said("pointermove", at(20)), [[0, false]]);
+  assert.deepEqual(said("click", at(20)), [[0, true]]);
+  assert.deepEqual(said("pointermove", at(200)), [], "beside it");
+  assert.deepEqual(said("pointermove", at(60)), [], "on another");
+  assert.deepEqual(said("keydown", { key: "Escape" }), [[1, false]], "let go: the one pointed at");
+  said("click", at(20));
+  assert.deepEqual(said("pointerleave", {}), []);
+  measured.length = 0;
+  pick(parts, board, null); // as when another text is shown
+  assert.deepEqual(measured, [[-1, false]]);
+});
+
+testWith(JSON.parse(readFileSync(new URL("../../static/i18n/en.json", import.meta.url), "utf8")))(
+  "a line is hidden in a head where its layer has others, and opened in an only one, too",
+  () => {
+    const { decoder } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
+    /** @param {number} n_head @returns {any} */
+    const offers = (n_head) => {
+      const heads = Array.from({ length: n_head }, (_, head) => ({ ...EDGE, head, p: 0.5 + head / 10 }));
+      const effects = new Map(heads.map((one) => [edgeKey(one), one]));
+      const trace = {
+        model: decoder,
+        attentions: [{ id: "self", n_head, roles: { z: { dims: "head query d_head" } } }],
+      };
+      const river = { stack: "main", side: "target" };
+      const facts = { rolled: [{ river }], knockouts: [], canKnockOut: true, measured: { start: { p: 0.9 }, effects } };
+      const now = /** @type {any} */ ({ trace, actions: { get: () => ({ lesson: "" }) } });
+      return actionsOf(() => now, /** @type {any} */ ({ isSaved: true, ...facts }), /** @type {any} */ ({})).offers(
+        /** @type {any} */ ({ ...EDGE, to: 0 }),
+      );
+    };
+    const [several, one] = [offers(2), offers(1)];
+    assert.match(several.hideInHead, /^Hide in head 1·0 → 50\s%$/);
+    assert.equal(several.open, "Open head 1·0");
+    assert.deepEqual([one.hide, one.hideInHead, one.open], ["Hide in layer 1", "", "Open head 1·0"]);
+  },
+);

@@ -150,7 +150,10 @@ export function actionsOf(newest, facts, { measuring }) {
       const name = head ? t("card.head", head) : "";
       return {
         hide: canKnockOut ? where || t("river.restore", { n: 1 }) : "",
-        hideInHead: canKnockOut && head ? `${t("river.hide_in", { layer: name })} → ${briefPercent(head.p)}` : "",
+        hideInHead:
+          canKnockOut && head && inHeads(trace, line).length > 1 // else it is the same as in its layer
+            ? `${t("river.hide_in", { layer: name })} → ${briefPercent(head.p)}`
+            : "",
         carried: others.length
           ? t("river.carried", {
               head: headShort(trace.model, head),

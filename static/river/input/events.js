@@ -94,7 +94,7 @@ export function listen(parts, board, { repaint, choose }) {
     showEye(eye, board, linkAt(board.scene, offsetX, offsetY) ?? square);
     const same = line === board.hovered && bead === board.bead;
     if (same && sameValue([over, label], [board.over, board.pointed])) return;
-    if (line !== board.hovered) board.actions.measure(line);
+    if (line !== board.hovered && !board.picked) board.actions.measure(line);
     Object.assign(board, { hovered: line, bead, pointed: label, over });
     repaint();
   }
@@ -123,7 +123,7 @@ export function listen(parts, board, { repaint, choose }) {
 
   function leave() {
     Object.assign(board, { hovered: null, bead: null, pointed: null, over: null });
-    board.actions?.measure(board.picked, true);
+    if (!board.picked) board.actions?.measure(null);
     previews.over(null);
     showTip(parts, board, null);
     repaint();
@@ -134,7 +134,6 @@ export function listen(parts, board, { repaint, choose }) {
     const again = line === board.picked;
     board.pointer = at;
     pick(parts, board, again ? null : line);
-    board.actions?.measure(board.picked, true);
     if (again) {
       canvas.focus({ preventScroll: true }); // its button goes
       board.actions?.knockOut?.(line);
@@ -256,10 +255,11 @@ function lineOver({ said, squares }) {
 /** The width of a line of words, at least, and how far the top of a line is above the letters' foot. Pixels. */
 const [READABLE, BASE] = [400, 14];
 
-/** Chooses a line, which stays lit: its words stay, with the buttons that hide it. @param {BoardParts} parts @param {Board} board @param {Line|null} line */
+/** Chooses a line, which stays lit and is measured wherever the pointer goes: its words stay, with the buttons that hide it. @param {BoardParts} parts @param {Board} board @param {Line|null} line */
 export function pick(parts, board, line) {
   const { tip } = parts;
   Object.assign(board, { picked: line, pickedAt: board.pointer });
+  board.actions?.measure(line ?? board.hovered, line !== null);
   tip.classList.toggle("picked", line !== null);
   update(tip, { "aria-hidden": line ? null : "true" });
   showTip(parts, board, null);
