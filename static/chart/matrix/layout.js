@@ -88,7 +88,10 @@ export function matrixSize(matrix, room) {
   const top = touch && !bare ? BUTTONS : 0; // bare pictures have theirs below
   const above = (/** @type {Size["cell"]} */ cell) =>
     Math.round(
-      top + titles + Math.max(headHeight(head, cell.w, font, bare), scrolls ? MAP : 0) + (bare && !scrolls ? 6 : 10),
+      top +
+        titles +
+        Math.max(headHeight(head, cell.w, font, bare), scrolls ? MAP : 0) +
+        (bare && !scrolls && angleOf(head, cell.w, bare) !== -TILT ? 6 : 10), // the chosen name is bold: slanted it is higher, too
     );
   // The rows' title begins in the corner above them if it is longer than they are high; without room, it says the first of it.
   const { title = "" } = matrix.rows.hidden || bare ? {} : matrix.rows;

@@ -310,6 +310,13 @@ function drawRows(parts, { by, start, found, done }, trace, actions) {
   const off = numbers.found.filter((one) => isOff(interventions, one, trace.model));
   const best = ranked(mostNeeded(numbers.found, by, Infinity), off, MANY).map(headKey);
   if (whole && !parts.order.length) parts.order = best;
+  const [first] = mostNeeded(numbers.found, by, 1).map(headKey);
+  // The head that the heading names has a row: that of the last one which is on.
+  if (whole && first && !parts.order.includes(first)) {
+    const switched = off.map(headKey);
+    const last = parts.order.findLastIndex((key) => !switched.includes(key));
+    if (last >= 0) parts.order = parts.order.map((key, i) => (i === last ? first : key));
+  }
   const order = parts.order.length ? parts.order : best;
   const known = new Map(numbers.found.map((one) => [headKey(one), one]));
   const heads = order.flatMap((key) => known.get(key) ?? []);
