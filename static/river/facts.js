@@ -15,6 +15,7 @@ import { position, rowOf } from "../model/selection.js";
 import { inside, sideOf } from "../model/sides.js";
 import { endsText } from "../model/written.js";
 import { sameValue } from "../state/view_state.js";
+import { headShort } from "../ui/heads.js";
 import { choosesWritten, isModel, opensLow, placeOf } from "../views/places.js";
 import { decidingEdges } from "./knockout_effects.js";
 import { riverState } from "./view_state.js";
@@ -158,7 +159,7 @@ export function samePicture(was, now) {
  * @property {boolean} [difference]  whether changes are shown, and not what there is now
  * @property {Measured|null} measured  null: this model has no effects
  * @property {Head|null} [only]  the head that alone stays on in its layer
- * @property {(Head & {p: number})|null} [needed]  where heads are off: the one that the answer now needs most, and what is left without it
+ * @property {(Head & {p: number, name: string})|null} [needed]  where heads are off: the one that the answer now needs most, and what is left without it
  * @property {boolean} canKnockOut  whether any line can be knocked out
  * @property {boolean} isSaved  whether it comes from a file
  * @property {boolean} waits  whether its lines are still to come
@@ -246,11 +247,11 @@ export function factsOf(trace, state, rolls, measuring) {
   };
 }
 
-/** The head that an answer needs most; null: it is not measured yet, or none is needed. @param {Pick<ModelTrace, "ablations">} trace @param {Answer} answer */
-function neededIn({ ablations }, { id }) {
+/** The head that an answer needs most; null: it is not measured yet, or none is needed. @param {Pick<ModelTrace, "ablations"|"model">} trace @param {Answer} answer @returns {Facts["needed"]} */
+function neededIn({ ablations, model }, { id }) {
   if (ablations?.start?.answer !== id) return null;
   const [most] = mostNeeded(ablations.found, "delta", 1);
-  return most?.kind === "head" ? most : null;
+  return most?.kind === "head" ? { ...most, name: headShort(model, most) } : null;
 }
 
 /** @param {Answer} answer @param {Answer[]} answers @param {Facts["measured"]} measured @returns {Fall} */

@@ -9,7 +9,7 @@ import { nameText } from "../../model/labels.js";
 import { sameValue } from "../../state/view_state.js";
 import { plainText } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
-import { headShort, layerTitle } from "../../ui/heads.js";
+import { headShort, headWords, layerTitle } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { nextOffered } from "../../views/dock.js";
 import { isModel, outward, placeOf } from "../../views/places.js";
@@ -147,7 +147,7 @@ export function actionsOf(newest, facts, { measuring }) {
       const [{ river }, cut] = [facts.rolled[line.to], isKnockedOut(facts, line)];
       const [head, ...others] = carriersOf(trace, facts, line);
       const where = cut ? "" : t("river.hide_in", { layer: layerTitle(river, line.layer) });
-      const name = head ? t("card.head", head) : "";
+      const name = head ? headWords(trace.model, head) : "";
       return {
         hide: canKnockOut ? where || t("river.restore", { n: 1 }) : "",
         hideInHead:
@@ -157,7 +157,7 @@ export function actionsOf(newest, facts, { measuring }) {
         carried: others.length
           ? t("river.carried", {
               head: headShort(trace.model, head),
-              others: others.map((one) => headShort(trace.model, one)).join(", "),
+              others: others.map((one) => headShort(trace.model, one)).join(t("compare.comma")),
             })
           : "",
         open: name && t("river.open_head", { head: name }),

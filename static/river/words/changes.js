@@ -179,8 +179,8 @@ function backWords(facts, { causal, layers, heads, pads }, of = "") {
 }
 
 /** A phone has no third line for it. @param {Facts} facts @param {NonNullable<Facts["needed"]>} head @returns {Words} */
-function neededWords(facts, { layer, head, p }) {
-  const cut = edit("head-off-too", t("say.head_off_too", { layer, head }), { turns: "needed" });
+function neededWords(facts, { name, p }) {
+  const cut = edit("head-off-too", t("say.head_off_too", { head: name }), { turns: "needed" });
   return [h("span", { class: "tells roomy" }, ...furtherWords(facts, cut, p))];
 }
 

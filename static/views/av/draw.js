@@ -151,7 +151,7 @@ function changeOf(trace, state, z) {
 
 /** The colours of Z; words where it has none. @param {Shown} shown @param {Scale} scale */
 function aboutZ({ change, off }, scale) {
-  if (change && !off && isUnchanged(change.values)) return t("compare.unchanged");
+  if (change && isUnchanged(change.values)) return [t("compare.unchanged"), off && t("av.off")];
   return [(change || !off) && scaleLegend(scale, { number: (value) => number(value, 2) }), off && t("av.off")];
 }
 
