@@ -423,6 +423,17 @@ def test_another_sentence_is_patched_into_this_one(open_page: "Callable[..., Pag
     page_errors.clear()  # the browser reports the 4xx
 
 
+def test_escape_on_the_river_closes_what_lies_over_the_page_first(page: "Page") -> None:
+    opened(page, "attention", layer=5, head=5, drawer="rank", **{"river.shown": "on"})
+    rank = page.locator("[data-panel=rank]")
+    expect(rank).to_be_visible()
+    page.get_by_test_id("river").press("Escape")
+    expect(rank).to_be_hidden()
+    expect(page.locator(".crumbs")).to_contain_text("Head 5·5")
+    page.get_by_test_id("river").press("Escape")
+    expect(page.locator(".crumbs")).not_to_contain_text("Head 5·5")
+
+
 @pytest.mark.fresh  # another test's page may have measured this already
 def test_patching_opens_with_the_sentence_that_is_offered(open_page: "Callable[..., Page]") -> None:
     """Measured once, and not before it is shown. A reader empties the field; a link brings another sentence."""

@@ -208,7 +208,8 @@ export function actionsOf(newest, facts, { measuring }) {
       offer?.take?.();
     },
     back() {
-      const patch = outward(actions.get(), trace.model);
+      const state = actions.get();
+      const patch = state.drawer === null ? outward(state, trace.model) : { drawer: null }; // what lies over the page goes first
       if (patch) actions.set(patch);
       return patch !== null;
     },
