@@ -165,7 +165,7 @@ const emptyBoard = () => ({
   bead: /** @type {Bead|null} */ (null), // pointed at
   cursor: /** @type {Place|null} */ (null),
   pointed: /** @type {{band: number, row: number}|null} */ (null), // the row whose label is pointed at
-  over: /** @type {Open|Link|null} */ (null), // the name of a layer or a place that is pointed at
+  over: /** @type {Open|Link|null} */ (null), // the layer or the name of a place that is pointed at
   preview: /** @type {ReturnType<Actions["preview"]>} */ (null), // the head that the pointer rests on
   pointer: { x: 0, y: 0 },
   time: 1, // of Watch

@@ -1075,6 +1075,30 @@ def test_a_layer_opens_in_place_and_closes(page: "Page") -> None:
     assert serious(page, '[data-panel="river"]') == []
 
 
+def test_a_click_where_a_layer_has_no_line_opens_it_too(page: "Page") -> None:
+    show(page)
+    picture = page.get_by_test_id("river")
+    where = """async (canvas) => {
+      const { bands: [{ columns, rows }] } = (await import('/static/river/board.js')).sceneOf(canvas);
+      const { left, top } = canvas.getBoundingClientRect();
+      return [left + columns[5].x1 - 30, top + (rows[1].y + rows[2].y) / 2];
+    }"""
+    x, y = picture.evaluate(where)
+    page.mouse.move(x, y)
+    expect(picture).to_have_css("cursor", "pointer")
+    look = point_of(page, LOOK)
+    page.mouse.click(*look)
+    expect(page.get_by_test_id("river-hide")).to_be_visible()
+    page.mouse.click(x, y)  # the first click only lets the line go
+    expect(page.get_by_test_id("river-tip")).to_be_hidden()
+    expect(page.get_by_test_id("crumb-layer")).to_have_count(0)
+    page.mouse.click(x, y)
+    expect(page.get_by_test_id("crumb-layer")).to_have_text("Layer 5")
+    page.mouse.click(x, y)  # it is open: this click means nothing
+    page.wait_for_timeout(200)
+    expect(page.get_by_test_id("crumb-layer")).to_have_text("Layer 5")
+
+
 def test_the_legend_is_the_key_whichever_token_is_chosen(page: "Page") -> None:
     show(page, f"query=4&text={TEXT}")
     legend = page.get_by_test_id("river-legend")

@@ -12,7 +12,15 @@ import { between, stageOf, swollen } from "../../static/river/draw/animation.js"
 import { drawHeads, drawHeadWords, drawOpened, showsChanges } from "../../static/river/draw/heads.js";
 import { drawMoving } from "../../static/river/draw/scene.js";
 import { drawLabels } from "../../static/river/draw/text.js";
-import { layerAt, layersOf, nearestPlace, placeAfterKey, stripAt, widestAt } from "../../static/river/input/places.js";
+import {
+  columnAt,
+  layerAt,
+  layersOf,
+  nearestPlace,
+  placeAfterKey,
+  stripAt,
+  widestAt,
+} from "../../static/river/input/places.js";
 import { carriersIn, decidingEdges, edgesTo } from "../../static/river/knockout_effects.js";
 import { foldsOf, labelledRows, rowsOf } from "../../static/river/layout/bands.js";
 import { heightsOf, rowsAbove, WRITTEN } from "../../static/river/layout/frame.js";
@@ -359,6 +367,27 @@ test("the pointer finds the line it is on, not its stream", () => {
   assert.equal(beside(near), edge, "12 px around a thick line are its own, though a hair line lies there");
   assert.deepEqual(beside(40), hair(40), "further away, the one under the pointer");
   assert.equal(lineAt([hair(near)], edge.x0 + 1, edge.y0 + near + 9), null, "8 px around a hair line");
+  const around = (/** @type {Partial<typeof edge>} */ of, /** @type {number} */ far, /** @type {number} */ ofHair) =>
+    lineAt([{ ...hair(0), ...of }], edge.x0 + 1, edge.y0 + far, ofHair) !== null;
+  assert.ok(around({}, 3.5, 4) && !around({}, 5.5, 4), "4 px around a hair line are its own, for a mouse");
+  assert.ok(around({}, 7.5, 8), "for a finger 8");
+  for (const seen of [{ width: 2 }, { notable: true }, { change: -0.5 }, { was: 3 }])
+    assert.ok(around(seen, 7.5, 4) && !around(seen, 10, 4), "a line that is wide or dark enough to be seen");
+});
+
+test("a layer's column is a place from its name to its best guess; a phone's one layer is open already", () => {
+  const rolled = rollout(rivers(...PAIR), "decoder", 1);
+  const scene = riverLayout(rolled, 1, FRAME);
+  const [decoder, encoder] = scene.bands;
+  const middle = (/** @type {typeof decoder} */ { columns: [{ x0, x1 }] }) => (x0 + x1) / 2;
+  for (const band of scene.bands)
+    for (const y of [band.titles - 4, band.top + 3, band.bottom - 1])
+      assert.deepEqual(columnAt(scene, middle(band), y), { stack: band.stack, layer: 0 });
+  assert.deepEqual(columnAt(scene, middle(decoder), scene.lens), { stack: "decoder", layer: 0 });
+  assert.equal(columnAt(scene, middle(decoder), scene.lens + 20), null);
+  assert.equal(columnAt(scene, middle(encoder), encoder.bottom + 5), null);
+  assert.equal(columnAt(scene, encoder.columns[0].x0 - 3, encoder.top + 3), null);
+  assert.equal(columnAt({ ...scene, only: { stack: "decoder", layer: 0 } }, middle(decoder), decoder.top + 3), null);
 });
 
 test("arrow keys walk through rows and layers, from an encoder's river down to the decoder", () => {

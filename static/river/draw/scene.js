@@ -243,7 +243,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {() => Path2D} [path]  of another pen than a canvas's
  * @property {Line|null} hovered @property {Line|null} picked @property {Bead|null} bead
  * @property {{band: number, row: number, layer: number}|null} cursor  of the keyboard @property {{band: number, row: number}|null} pointed  the row whose label is under the pointer
- * @property {Open|Link|null} over  the name of a layer or of a place that is pointed at
+ * @property {Open|Link|null} over  the layer or the name of a place that is pointed at
  */
 
 /** @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
@@ -255,6 +255,7 @@ export function drawScene(pen, scene, style) {
 /** What does not move while Watch plays, from one layer to the next. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 export function drawStill(pen, scene, style) {
   drawOpened(pen, scene, style);
+  drawPointed(pen, scene, style);
   scene.bands.forEach((band) => drawGrid(pen, band, scene, style));
   drawHeads(pen, scene, style);
   drawHeadWords(pen, scene, style);
@@ -374,6 +375,20 @@ function drawLit(pen, { x0, x1 }, { top, bottom }, { colours }) {
   pen.beginPath();
   pen.roundRect(x0, top, x1 - x0, bottom - top, 6);
   pen.fill();
+}
+
+/** How strong the colour of a layer is that a click would open: paler than that of an open one. */
+const POINTED = 0.5;
+
+/** The column of a layer that is pointed at. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
+function drawPointed(pen, { bands, lens, only }, style) {
+  const { over, type } = style;
+  const band = over && !("to" in over) && only === null && bands.find(({ stack }) => stack === over.stack);
+  if (!band) return;
+  const below = band === bands[0] && lens > band.bottom ? lens + 8 : band.bottom + 3;
+  pen.globalAlpha = POINTED;
+  drawLit(pen, band.columns[over.layer], { top: band.titles - 12 * type, bottom: below }, style);
+  pen.globalAlpha = 1;
 }
 
 /** The words of the places. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */

@@ -7,7 +7,7 @@ import { t } from "../../ui/i18n.js";
 import { boxedText } from "../../ui/token_text.js";
 import { squareAt } from "../layout/heads.js";
 
-import { beadAt, hitAt, layerAt, linkAt, placeAfterKey, stripAt, titleAt, widestAt } from "./places.js";
+import { beadAt, columnAt, hitAt, layerAt, linkAt, placeAfterKey, stripAt, titleAt, widestAt } from "./places.js";
 import { listenToGestures } from "./scrolling.js";
 
 /**
@@ -56,6 +56,12 @@ function createPreviews(board, parts, repaint) {
 /** The layer or the other place to which a click on its name leads. @param {Scene} scene @param {number} x @param {number} y */
 const opensPlace = (scene, x, y) => linkAt(scene, x, y) ?? titleAt(scene, x, y);
 
+/** The layer that a click on its empty column opens, unless it is open: no line and no head is there. @param {Board} board @param {number} x @param {number} y */
+function opensColumn({ scene, shown }, x, y) {
+  const column = scene && columnAt(scene, x, y);
+  return column && !sameValue(column, shown?.open) ? column : null;
+}
+
 /** The FFN of a layer whose word is pointed at. @param {Scene} scene @param {Link|null} link */
 const beadOf = ({ beads, bands: [{ stack }] }, link) =>
   (link?.to === "ffn" && link.stack === stack && beads.find(({ layer }) => layer === link.layer)) || null;
@@ -73,15 +79,17 @@ export function listen(parts, board, { repaint, choose }) {
   listenToGestures(canvas, board);
 
   /** @param {PointerEvent} event */
-  function hover({ offsetX, offsetY }) {
+  function hover({ offsetX, offsetY, pointerType }) {
     if (!board.scene || !board.actions) return;
     const bead = beadAt(board.scene, offsetX, offsetY) ?? beadOf(board.scene, linkAt(board.scene, offsetX, offsetY));
-    const { line, label } = bead ? NOTHING : hitAt(board.scene, offsetX, offsetY);
+    const touched = pointerType === "touch";
+    const { line, label } = bead ? NOTHING : hitAt(board.scene, offsetX, offsetY, touched);
     const square = squareAt(board.scene.squares, offsetX, offsetY);
     previews.over(square);
     const opens = label && folded(board.scene, label);
     const chooses = label && (opens || board.actions.chooses(board.scene.bands[label.band]));
-    const over = opensPlace(board.scene, offsetX, offsetY);
+    const free = !line && !bead && !square && !board.picked && !touched;
+    const over = opensPlace(board.scene, offsetX, offsetY) ?? (free ? opensColumn(board, offsetX, offsetY) : null);
     canvas.classList.toggle("choosable", Boolean(chooses) || square !== null || over !== null);
     canvas.classList.toggle("cuttable", line !== null && !line.many && board.actions.knockOut !== null);
     board.pointer = { x: offsetX, y: offsetY };
@@ -143,10 +151,11 @@ export function listen(parts, board, { repaint, choose }) {
 
   canvas.addEventListener("pointermove", hover);
   canvas.addEventListener("pointerleave", leave);
-  canvas.addEventListener("click", (/** @type {MouseEvent} */ { offsetX, offsetY }) => {
+  canvas.addEventListener("click", (/** @type {PointerEvent} */ { offsetX, offsetY, pointerType }) => {
     if (!board.scene) return;
     const { picked } = board;
-    const { line, label } = beadAt(board.scene, offsetX, offsetY) ? NOTHING : hitAt(board.scene, offsetX, offsetY);
+    const [bead, touched] = [beadAt(board.scene, offsetX, offsetY), pointerType === "touch"];
+    const { line, label } = bead ? NOTHING : hitAt(board.scene, offsetX, offsetY, touched);
     if (picked && line !== picked) {
       pick(parts, board, null);
       repaint();
@@ -159,6 +168,9 @@ export function listen(parts, board, { repaint, choose }) {
     if (title) return board.actions?.zoom(title);
     if (label) choose(label.band, label.row);
     else if (line && !line.many) chooseLine(line, { x: offsetX, y: offsetY });
+    if (label || line || bead || picked || touched) return;
+    const column = opensColumn(board, offsetX, offsetY);
+    if (column) board.actions?.zoom(column);
   });
   acts.hide.addEventListener("click", () => board.picked && chooseLine(board.picked, board.pointer));
   acts.hideInHead.addEventListener("click", () => {

@@ -1,6 +1,6 @@
 /** What is at a point of the picture, and the keyboard's place (a token in a layer): where keys lead, and what is there. No DOM. */
 
-import { lineAt } from "../layout/lines.js";
+import { lineAt, REACH_OF_FINGER } from "../layout/lines.js";
 
 /**
  * @import { Scene } from "../layout/layout.js"
@@ -24,9 +24,10 @@ function rowAt({ bands }, x, y) {
 export const beadAt = ({ beads }, x, y) =>
   beads.find((one) => Math.hypot(one.x - x, one.y - y) <= Math.max(7, one.radius + 2)) ?? null;
 
-/** What is at a point: a line before a label. @param {Scene} scene @param {number} x @param {number} y @returns {{line: Line|null, label: ReturnType<typeof rowAt>}} */
-export function hitAt(scene, x, y) {
-  const line = lineAt(scene.ghosts, x, y) ?? lineAt(scene.lines, x, y);
+/** What is at a point: a line before a label. @param {Scene} scene @param {number} x @param {number} y @param {boolean} [touched]  by a finger @returns {{line: Line|null, label: ReturnType<typeof rowAt>}} */
+export function hitAt(scene, x, y, touched) {
+  const line =
+    lineAt(scene.ghosts, x, y, REACH_OF_FINGER) ?? lineAt(scene.lines, x, y, touched ? REACH_OF_FINGER : undefined);
   return { line, label: line ? null : rowAt(scene, x, y) };
 }
 
@@ -48,6 +49,17 @@ export const layersOf = ({ bands: [answering, ...read] }) =>
 export function titleAt({ bands }, x, y) {
   for (const { stack, columns, titles } of bands) {
     const layer = y < titles + 8 && y > titles - 20 ? columns.findIndex(({ x0, x1 }) => x >= x0 && x < x1) : -1;
+    if (layer >= 0) return { stack, layer };
+  }
+  return null;
+}
+
+/** The layer whose column is at a point, from its name to its best guess; a phone draws one, which is open. @param {Scene} scene @param {number} x @param {number} y @returns {Open|null} */
+export function columnAt({ bands, only, lens }, x, y) {
+  if (only !== null) return null;
+  for (const { stack, columns, titles, bottom } of bands) {
+    const end = stack === bands[0].stack && lens > bottom ? lens + 8 : bottom; // a strip has none
+    const layer = y > titles - 20 && y <= end ? columns.findIndex(({ x0, x1 }) => x >= x0 && x < x1) : -1;
     if (layer >= 0) return { stack, layer };
   }
   return null;

@@ -61,6 +61,7 @@ const rowWith = (band, token) => band?.rows[band.index[token]];
  * @property {boolean} many  one of its ends is a row of several tokens @property {number} [head]  in which alone it is knocked out
  * @property {boolean} own  a token's way to itself: its stream, and what it takes from itself
  * @property {boolean} shown  one of those that carry most of what this layer moves, or that matter most; the others are the wash
+ * @property {boolean} [notable]  it changes the answer: it is dark
  * @property {number} share  how much of the chosen token goes through it
  * @property {number} width  in pixels @property {number} [change]  of its share, from −1 to 1, where the difference is shown @property {number} [was]  its width before
  * @property {number} x0 @property {number} y0 @property {number} x1 @property {number} y1  key's end on the left, query's on the right
@@ -147,8 +148,9 @@ const NOTABLE = 0.02;
 /** Also show the lines that change the answer notably. @param {Line[]} lines @param {Map<string, {delta: number}>} effects  by edge */
 export function showNotable(lines, effects) {
   for (const line of lines) {
-    if (line.own || line.many || line.shown) continue;
-    line.shown = Math.abs(effects.get(edgeKey(line))?.delta ?? 0) >= NOTABLE;
+    if (line.own || line.many) continue;
+    line.notable = Math.abs(effects.get(edgeKey(line))?.delta ?? 0) >= NOTABLE;
+    line.shown ||= line.notable;
   }
 }
 
@@ -192,23 +194,36 @@ function alongOf({ x0, x1 }, x) {
 /** @param {Line} line @param {number} t  0 to 1 */
 const heightOf = ({ y0, y1 }, t) => y0 + (y1 - y0) * (3 * t ** 2 - 2 * t ** 3);
 
-/** A line of this width is meant within this distance, also where a hair line lies under the pointer: that is elsewhere alone. */
-const [THICK, REACH] = [3, 12];
+/** How far around a line it is meant, in pixels: a thick one, also where a hair line lies under the pointer; one that is wide or dark enough to be seen among others; a hair line. */
+const [REACH, REACH_SEEN, REACH_OF_HAIR] = [12, 8, 4];
+
+/** The least width of a thick line, and of one that is seen; and the least change, where the difference is shown. */
+const [THICK, SEEN, SEEN_CHANGE] = [3, 1.5, 0.3];
+
+/** A finger is less exact: around a hair line, and one that is dashed and red. */
+export const REACH_OF_FINGER = REACH_SEEN;
+
+/** @param {Line} line @param {number} ofHair */
+function reachOf({ width, was = 0, notable, change = 0 }, ofHair) {
+  if (width >= THICK) return REACH;
+  return Math.max(width, was) >= SEEN || notable || Math.abs(change) >= SEEN_CHANGE ? REACH_SEEN : ofHair;
+}
 
 /**
- * The shown line at a point, or within `radius` pixels: of several there, a thick one before a thin one.
- * @param {Line[]} lines  in the order in which they are drawn @param {number} x @param {number} y @param {number} [radius]
+ * The shown line that is meant at a point: of several there, a thick one before a thin one.
+ * @param {Line[]} lines  in the order in which they are drawn @param {number} x @param {number} y @param {number} [ofHair]  how far around a hair line it is
  */
-export function lineAt(lines, x, y, radius = 8) {
+export function lineAt(lines, x, y, ofHair = REACH_OF_HAIR) {
   let best = /** @type {{line: Line, far: number}|null} */ (null);
   for (const line of lines) {
     if (line.own || !line.shown || x < line.x0 || x > line.x1) continue;
     const t = alongOf(line, x);
     const slope = (6 * t * (1 - t) * (line.y1 - line.y0)) / ((line.x1 - line.x0) * (1.5 - 3 * t + 3 * t ** 2));
     const away = Math.abs(y - heightOf(line, t)) / Math.hypot(1, slope) - line.width / 2;
-    const thick = line.width >= THICK;
-    const far = away <= 0 && thick ? -2 * REACH : thick ? away - REACH : Math.max(0, away);
-    if (away <= (thick ? Math.max(radius, REACH) : radius) && far <= (best?.far ?? Infinity)) best = { line, far };
+    const reach = reachOf(line, ofHair);
+    const thick = reach === REACH;
+    const far = away <= 0 && thick ? -2 * REACH : thick ? away - REACH : Math.max(0, away) - (reach - ofHair);
+    if (away <= reach && far <= (best?.far ?? Infinity)) best = { line, far };
   }
   return best?.line ?? null;
 }
