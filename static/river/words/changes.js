@@ -31,8 +31,11 @@ export function changeWords(facts, predicts, head = null) {
     return [several, ...answerWords(facts), ...backWords({ ...facts, needed: null }, masks, "_of")];
   const end = [...untrained, ...backWords(facts, masks)];
   const inHead = head && isRead(masks) && hereWords(facts, masks, head);
-  if (inHead && !isEnd)
-    return [...othersWords(facts, masks), ...cut, ...inHead, ...answerWords(facts, untrained.length > 0), ...end];
+  if (inHead && !isEnd) {
+    const said = [...othersWords(facts, masks), ...cut, ...inHead];
+    if (causeOf(masks, head)) return [...said, ...answerWords(facts, "_terse"), ...backWords(facts, masks)];
+    return [...said, ...answerWords(facts, untrained.length ? "_to" : ""), ...end];
+  }
   const words = [...maskWords(facts, masks), ...cut];
   if (isEnd) return [...words, t("generation.end_of_text")];
   return [...words, ...(fall ? stillWords(facts, predicts) : []), ...end];
@@ -109,7 +112,7 @@ function stillWords(facts, predicts) {
     answers: [first],
   } = facts;
   if (!fall || !first || fall.after === null) return []; // its new number is not here yet
-  if (predicts === "next") return answerWords(facts, masks !== null && untrainedWords(masks).length > 0);
+  if (predicts === "next") return answerWords(facts, masks && untrainedWords(masks).length ? "_to" : "");
   const [before, after] = [briefPercent(fall.before), briefPercent(fall.after)];
   const words = { token: queryMark(rowName(facts, facts.row)), answer: answerMark(fall.answer), before, after };
   const kind = ANSWERS[predicts];
@@ -186,22 +189,34 @@ function neededWords(facts, { name, p }) {
 
 // What it did in the open head.
 
+/** Whether the chosen row attends to a later token, which without a causal mask it can. @param {MaskChanges} masks @param {HeadSaid} head */
+const attendsLater = ({ causal, layers }, { later, layer }) =>
+  later !== null && (causal === false || layers.includes(layer));
+
+/**
+ * Why a weight changes without the causal mask though its row sees no other token: q and k are made of tokens that do; or why it does
+ * not change. A key of the catalogue; null: the row sees later tokens, or q and k are not here.
+ * @param {MaskChanges} masks @param {HeadSaid} head
+ */
+function causeOf(masks, head) {
+  const { vectors, layer } = head;
+  if (!vectors || attendsLater(masks, head) || !(masks.causal === false || masks.layers.length)) return null;
+  if (vectors.q || vectors.k) return `say.cause_${vectors.q ? "q" : ""}${vectors.k ? "k" : ""}`;
+  return layer === 0 ? "say.cause_first" : "say.cause_none";
+}
+
 /** The chosen weight before and now, and where most of its row goes; null: it is not here yet. @param {Facts} facts @param {MaskChanges} masks @param {HeadSaid} head @param {boolean} [briefly]  more follows @returns {Words|null} */
-function hereWords(
-  facts,
-  { causal, layers, pads },
-  { layer, edge, weight, masked, was, most, later },
-  briefly = false,
-) {
+function hereWords(facts, masks, head, briefly = false) {
+  const { causal, layers, pads } = masks;
+  const { edge, weight, masked, was, most, later } = head;
   if (weight === null || masked) return null;
   const some = layers.length ? t("say.causal_now_off_layers", { n: layers.length, layers: layers.join(", ") }) : "";
   const mask = causal === null ? some : t(causal ? "say.causal_now_on" : "say.causal_now_off");
-  if (later && (causal === false || layers.includes(layer))) {
-    return [
-      mask,
-      ...phrase("say.weight_later", { query: queryMark(queryNameOf(facts, edge)), p: briefPercent(later) }),
-    ];
+  if (attendsLater(masks, head)) {
+    const words = { query: queryMark(queryNameOf(facts, edge)), p: briefPercent(later ?? 0) };
+    return [mask, ...phrase("say.weight_later", words)];
   }
+  const cause = briefly ? null : causeOf(masks, head);
   const words = { query: queryMark(queryNameOf(facts, edge)), key: keyMark(keyNameOf(facts, edge)) };
   const [before, after] = [was && briefPercent(was.weight), briefPercent(weight)];
   const change = was?.masked
@@ -215,6 +230,7 @@ function hereWords(
   const other = !brief && most && most.key !== edge.key && most.weight > weight;
   return [
     mask,
+    ...(cause ? phrase(cause, {}) : []),
     ...phrase(`say.weight_${change}`, { ...words, before: before ?? "", after }),
     ...(other
       ? phrase("say.weight_most", {
@@ -225,16 +241,16 @@ function hereWords(
   ];
 }
 
-/** What it did to the answer, in few words. @param {Facts} facts @param {boolean} [briefly]  only what it is now @returns {Words} */
-function answerWords({ fall, answers: [first] }, briefly = false) {
+/** What it did to the answer, in few words. @param {Facts} facts @param {""|"_to"|"_terse"} [brief]  only what it is now @returns {Words} */
+function answerWords({ fall, answers: [first] }, brief = "") {
   if (!fall || !first || fall.after === null) return []; // its new number is not here yet
   const [before, after] = [briefPercent(fall.before), briefPercent(fall.after)];
   const change = before === after ? "stays" : fall.after < fall.before ? "falls" : "rises";
   const other = first.id !== fall.answer.id && first;
   const now = other && { now: answerMark(other), p: briefPercent(other.p) };
-  if (briefly && now) return phrase("say.answer_now", { answer: answerMark(fall.answer), before, ...now });
-  const to = briefly && change !== "stays" ? "_to" : "";
-  return changedAnswer(`${change}${to}`, { answer: answerMark(fall.answer), before, after }, other);
+  if (brief && now) return phrase("say.answer_now", { answer: answerMark(fall.answer), before, ...now });
+  const form = change === "stays" ? brief.replace("_to", "") : brief;
+  return changedAnswer(`${change}${form}`, { answer: answerMark(fall.answer), before, after }, other);
 }
 
 /** What became of the answer, and behind which one it is now. @param {string} change @param {{answer: Node, before: string, after: string}} words @param {Answer|false} first @returns {Words} */

@@ -39,8 +39,9 @@ import { besideWritten, comesWords, keptWords, spotWords, writtenWords } from ".
 
 /**
  * @typedef {{layer: number, head: number, edge: Edge, weight: number|null, masked: boolean, was: {weight: number, masked: boolean}|null,
- *   most: {key: number, weight: number}|null, later: number|null}} HeadSaid  the chosen weight of the open head;
- *   null: it is not here yet. `was`: with the masks as in training; `most`: the largest of its row; `later`: how much of its row is on later tokens
+ *   most: {key: number, weight: number}|null, later: number|null,
+ *   vectors: {q: boolean, k: boolean}|null}} HeadSaid  the chosen weight of the open head; null: it is not here yet. `was`: with the masks as in training; `most`: the largest of its row; `later`: how much of its row is on later tokens;
+ *   `vectors`: which of its q and k an edit changed
  */
 
 /**

@@ -6,7 +6,7 @@
 import { leakOfRow, openSquare } from "../../model/compare/measure.js";
 import { answeringStack, attentionOf, can, stackOf } from "../../model/description.js";
 import { namesOf, nameText, tokenName } from "../../model/labels.js";
-import { indexOfMost, rowIn, sum } from "../../model/matrix.js";
+import { indexOfMost, lengthOf, rowIn, sum } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { h } from "../../ui/dom.js";
 import { briefPercent, integer, number, signed } from "../../ui/format.js";
@@ -39,7 +39,7 @@ export function edgeOf(trace, state, alone = false) {
 /**
  * The weight of the chosen cell, as the matrix has it (null: it is not here yet, or no weight), whether a mask hides it, what it was
  * with the masks as in training (null: not here, or it had other cells, without PADs), the key with the most weight of its row, and how
- * much of the row's weight is on later tokens.
+ * much of the row's weight is on later tokens, and whether its q and its k are others than in training.
  * @param {ModelTrace} trace @param {State} state
  */
 export function weightOf(trace, state) {
@@ -50,7 +50,7 @@ export function weightOf(trace, state) {
     one?.overview && one.attention === attention.id && one.layer === layer && one.head === head ? one : null;
   const [now, before] = [of(detail), of(detailBefore)];
   const row = now && rowIn(now.overview, query);
-  if (!now || !row) return { weight: null, masked: false, was: null, most: null, later: null };
+  if (!now || !row) return { weight: null, masked: false, was: null, most: null, later: null, vectors: null };
   const alike = before?.overview.data.length === now.overview.data.length;
   const was = before &&
     alike && { weight: rowIn(before.overview, query)[key], masked: Boolean(rowIn(before.mask, query)[key]) };
@@ -61,7 +61,22 @@ export function weightOf(trace, state) {
     was: was || null,
     most: { key: most, weight: row[most] },
     later: laterOf(trace, now, query),
+    vectors: alike && before?.q && now.q && now.k ? vectorsOf(now, before, query, key) : null,
   };
+}
+
+/** A vector that changed by a smaller share of its length is the same up to rounding. */
+const SAME = 1e-3;
+
+/** @param {Detail} now @param {Detail} before @param {number} query @param {number} key */
+function vectorsOf(now, before, query, key) {
+  const moved = (/** @type {"q"|"k"} */ role, /** @type {number} */ row) => {
+    const [is, was] = [now, before].map((one) => rowIn(one[role], row));
+    return (
+      lengthOf(is.map((/** @type {number} */ one, /** @type {number} */ i) => one - was[i])) > SAME * lengthOf(was)
+    );
+  };
+  return { q: moved("q", query), k: moved("k", key) };
 }
 
 /** A share that is less is written as 0. */
