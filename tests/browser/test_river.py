@@ -1051,6 +1051,23 @@ def test_watch_plays_to_its_end_and_is_not_there_with_less_motion(open_page: "Ca
     expect(page.get_by_test_id("river-scrub")).to_have_value("1000")
 
 
+@pytest.mark.parametrize("size", [(1280, 720), (1440, 900)])
+def test_the_first_written_token_moves_no_head_and_no_answer(page: "Page", size: tuple[int, int]) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    show(page)
+    places = """async (canvas) => {
+      const { squares, answers, foot, said } = (await import('/static/river/board.js')).sceneOf(canvas);
+      const { y, height } = canvas.getBoundingClientRect();
+      const all = [squares.map(({ x, y, width }) => [x, y, width]), answers, foot, said, y, height];
+      return JSON.stringify(all, (_, one) => (typeof one === 'number' ? Math.round(10 * one) / 10 : one));
+    }"""
+    before = page.get_by_test_id("river").evaluate(places)
+    page.get_by_test_id("gen-step").click()
+    expect(page.get_by_test_id("token")).to_have_count(15)
+    page.wait_for_selector('[data-panel="river"][aria-busy="false"] [data-testid="river"]')
+    assert page.get_by_test_id("river").evaluate(places) == before
+
+
 # --- into a layer -----------------------------------------------------------------------------------------------------
 
 

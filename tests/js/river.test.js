@@ -1011,6 +1011,37 @@ test("more is blue and less is ochre, from a pale tone to a strong one, in both 
   }
 });
 
+test("where squares are too small for a number over them, it stands within, where no weight is", () => {
+  const area = { x: 0, y: 0, width: 148, height: 90 };
+  const { squares } = squaresOf(area, { ...HEADS, bars: true, number: 23 });
+  assert.ok(squares.every(({ numbered, caption }) => !numbered && caption < 10));
+  const drawn = (/** @type {boolean} */ free) => {
+    const texts = /** @type {[string, number, number][]} */ ([]);
+    const other = { measureText: () => ({ width: 18 }), fillText: (...of) => texts.push(/** @type {any} */ (of)) };
+    const pen = new Proxy(other, { get: (own, name) => Reflect.get(own, name) ?? (() => {}), set: () => true });
+    const none = { picture: () => null, rowOf: () => null, isHead: () => false, effectOf: () => null };
+    const style = {
+      ...none,
+      ...{ type: 1, font: "", least: 0, colours: {} },
+      isFree: () => free,
+      headWords: () => "heads",
+    };
+    const bands = [{ stack: squares[0].stack, end: 148, columns: [{ x0: 0, x1: 148 }] }];
+    const scene = { squares, more: [], bands, only: null, said: null };
+    drawHeads(/** @type {any} */ (pen), /** @type {any} */ (scene), /** @type {any} */ (style));
+    drawHeadWords(/** @type {any} */ (pen), /** @type {any} */ (scene), /** @type {any} */ (style));
+    return texts;
+  };
+  const within = drawn(true);
+  for (const { layer, head, x, y, width, height } of squares) {
+    const at = within.find(([text]) => text === `${layer}·${head}`);
+    assert.ok(at && at[1] > x && at[1] + 18 <= x + width && at[2] > y && at[2] < y + height / 2);
+  }
+  assert.ok(!within.some(([text]) => text.includes("–")));
+  const names = drawn(false).map(([text]) => text);
+  assert.ok(!names.some((text) => text.includes("·")) && names.some((text) => text.includes("–")), "else of each row");
+});
+
 test("the word beside the numbers of the heads begins within the picture", () => {
   /** @type {{text: string, end: number}[]} */
   const written = [];
@@ -1028,7 +1059,15 @@ test("the word beside the numbers of the heads begins within the picture", () =>
     y: 9,
   }));
   const bands = [{ stack: "encoder", columns: [{ x0: 79, x1: 150 }] }];
-  const style = { type: 1, font: "", least: 0, colours: {}, headWords: () => "heads" };
+  const style = {
+    type: 1,
+    font: "",
+    least: 0,
+    colours: {},
+    headWords: () => "heads",
+    isHead: () => false,
+    isFree: () => false,
+  };
   for (const x0 of [79, 120]) {
     written.length = 0;
     bands[0].columns[0].x0 = x0;

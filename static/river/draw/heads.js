@@ -76,6 +76,7 @@ export function drawHeads(pen, { squares, more, bands, opened }, style) {
     drawEffect(pen, square, style);
     if (square.numbered) drawNumber(pen, square, style);
     else if (square.caption > BAR_BELOW) drawCaption(pen, square, style);
+    else drawNumberWithin(pen, square, style);
   }
   write(pen, style, { size: 12, colour: colours.dim, align: "center" });
   for (const { x, y, n } of more) pen.fillText(`+${n}`, x, y);
@@ -142,6 +143,25 @@ function drawNumber(pen, square, style) {
   pen.fillText(`${layer}·${head}`, over ? x : x + width + 4, y + (over ? -4 : 9) * style.type);
 }
 
+/** The height of a number within its square, and what is beside it. */
+const [WITHIN, ASIDE] = [9, 1];
+
+/** A number in the upper corner of its square, where no weight stands: under a causal mask; null: there is no room. @param {Pen} pen @param {Square} square @param {PictureStyle} style */
+function numberWithin(pen, square, style) {
+  const { layer, head, width, height } = square;
+  const text = `${layer}·${head}`;
+  write(pen, style, { size: 11, colour: style.isHead(square) ? style.colours.accent : style.colours.dim });
+  const wide = pen.measureText(text).width;
+  const part = { keys: (wide + 2 * ASIDE) / width, queries: (WITHIN * style.type) / height };
+  return style.isFree(square, part) ? { text, left: width - ASIDE - wide } : null;
+}
+
+/** @param {Pen} pen @param {Square} square @param {PictureStyle} style */
+function drawNumberWithin(pen, square, style) {
+  const number = numberWithin(pen, square, style);
+  if (number) pen.fillText(number.text, square.x + number.left, square.y + WITHIN * style.type);
+}
+
 /** In less width there is a head's name only. */
 const NARROW = 72;
 
@@ -169,14 +189,14 @@ export function drawHeadWords(pen, scene, style) {
   for (const stack of new Set(squares.map((one) => one.stack))) {
     const own = squares.filter((one) => one.stack === stack);
     const top = Math.min(...own.map(({ y }) => y));
+    const named = own[0].numbered || own[0].caption > BAR_BELOW || own.every((one) => numberWithin(pen, one, style));
     write(pen, style, { size: 13, colour: style.colours.dim, align: only === null ? "right" : "left" });
     if (only !== null) return pen.fillText(style.headsTitle(only), 2, top - 8);
     const alone = own.length === squares.length; // at the left edge
     const band = bands.find((one) => (alone ? one === bands[bands.length - 1] : one.stack === stack));
     const x = /** @type {Band} */ (band).columns[0].x0 - LABEL_GAP;
     const left = alone || stack !== bands[0].stack ? 0 : Math.max(0, ...bands.slice(1).map(endOf)); // another stack's heads
-    const taken =
-      own[0].numbered || own[0].caption > BAR_BELOW || scene.more.length ? 0 : drawRowNumbers(pen, own, x, style);
+    const taken = named || scene.more.length ? 0 : drawRowNumbers(pen, own, x, style);
     const words = style.headWords(own[0].attention, opened).split("\n");
     const lines = words.flatMap((one) => wrapped(pen, one, Math.min(x - taken - left - 4, 110)));
     lines.forEach((line, i) => {

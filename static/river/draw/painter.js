@@ -152,6 +152,8 @@ function headStyle({ facts, trace }, preview, squares) {
     rowOf: (/** @type {Square} */ { attention }) =>
       isOfAnswer(attention) ? { row: facts.row, of: sideOf(trace.sides, river.side).tokens.length } : null,
     effectOf: effectsIn(trace),
+    isFree: (/** @type {Square} */ square, /** @type {{keys: number, queries: number}} */ part) =>
+      isFree(trace, square, part),
     isOff: (/** @type {Square} */ square) =>
       facts.masks?.heads.some((one) => headKey(one) === headKey(square)) ?? false,
     headsOff: (/** @type {string} */ stack, /** @type {number} */ layer) => {
@@ -176,6 +178,18 @@ function headStyle({ facts, trace }, preview, squares) {
     },
     headsSaid: headLegendOf(trace, facts, squares, change),
   };
+}
+
+/** Whether its first queries have no weight on the last keys, nor had in the run before: these parts of all. @param {ModelTrace} trace @param {Square} square @param {{keys: number, queries: number}} part */
+function isFree({ picture, pictureBefore }, { layer, head, attention }, { keys, queries }) {
+  return [picture, pictureBefore].every((of) => {
+    const found = of?.(layer, head, attention);
+    if (!found) return of !== picture;
+    const { data, n_key: n } = found;
+    const first = Math.floor(n * (1 - keys));
+    const rows = Math.ceil((data.length / n) * queries);
+    return keys < 1 && data.subarray(0, rows * n).every((weight, i) => weight === 0 || i % n < first);
+  });
 }
 
 /** @param {ModelTrace} trace */

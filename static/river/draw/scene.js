@@ -233,6 +233,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {(attention: string) => boolean} isOfAnswer  of the answering stack
  * @property {(of: Open) => string} headsTitle @property {(attention: string, open: Open|null) => string} headWords  what its squares are: of an open layer, with its name
  * @property {(square: Square) => {delta: number, share: number}|null} effectOf  what the answer loses without it; null: not measured
+ * @property {(square: Square, part: {keys: number, queries: number}) => boolean} isFree  whether no weight is in that part of it, at its upper right
  * @property {(stack: string, layer: number) => string} headsOff  which heads of a layer are off, in words; "": none
  * @property {(square: Square) => boolean} isOff  whether it is switched off @property {(link: Link) => boolean} isPartOff  the same of what it names
  * @property {string[]} headsSaid  how to read a square, from the longest to the shortest @property {(square: Square) => boolean} isHead  whether it is the open or the previewed one

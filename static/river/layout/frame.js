@@ -1,6 +1,7 @@
 /** How much space a window has for the picture. */
 
 import { widthOf } from "../../chart/theme.js";
+import { predictsTokens, writesTarget } from "../../model/description.js";
 import { nameText } from "../../model/labels.js";
 import { lowSheet } from "../../ui/dom.js";
 import { layerTitle } from "../../ui/heads.js";
@@ -13,6 +14,7 @@ import { headsOf, heightOfHeads, heightOfOpen } from "./heads.js";
 
 /**
  * @import { Board, Shown } from "../board.js"
+ * @import { Model } from "../../model/description.js"
  * @import { Rollout } from "../../model/contribution_rollout.js"
  * @import { Facts } from "../facts.js"
  * @import { Frame, HeadsOf } from "./layout.js"
@@ -79,8 +81,11 @@ const [LEAST_ROOM, LEAST_ROOM_OF_TWO, MOST_ROOM] = [226, 240, 440];
 /** From one row to the next, at least: each has its name in a size that is read easily. For less, heads leave the rows their height. */
 const NAMED = 13;
 
-/** While a text is written, its heads stand still: they leave room for its prompt and so many more tokens. Of a longer one, labels thin out. */
+/** Heads leave room for so many more tokens than a text has that can be written on: they stand still from its first. Of a longer one, labels thin out. */
 export const WRITTEN = 8;
+
+/** Whether what a model writes are new rows of the picture: a translation is there already. @param {Model} model */
+const writesOn = (model) => predictsTokens(model) && !writesTarget(model);
 
 /** On the start page, the same picture is lighter where it is larger. */
 const START_FAT = 1 / 12;
@@ -144,7 +149,7 @@ export function frameOf(canvas, shown, width, { unfolded }) {
   const across = base.width - labels.labels.reduce((sum, label) => sum + label + LABEL_GAP, right);
   const heights = heightsOf(facts.rolled, {
     ...{ high: innerHeight, fold, across, type, heads: bare || phone ? [] : drawn },
-    count: prompt === null ? rowCount(facts.rolled, facts.row, opened) : prompt + WRITTEN,
+    count: (prompt ?? rowCount(facts.rolled, facts.row, opened)) + (writesOn(trace.model) ? WRITTEN : 0),
     alone: open !== null,
   });
   return {
