@@ -114,9 +114,12 @@ export function buildFrame(root, { panels, owner, second = false }) {
 }
 
 /** How much of a part slides under what is above it, before the rest stays in sight (css/dock.css). @param {Element} part */
-export function slidesOf(part) {
+export const slidesOf = (part) => cssPixels(part, "--slides");
+
+/** A length of the styles, in the page's type size. @param {Element} part @param {string} name */
+export function cssPixels(part, name) {
   const style = getComputedStyle(part);
-  return (Number.parseFloat(style.getPropertyValue("--slides")) || 0) * Number(style.getPropertyValue("--type"));
+  return (Number.parseFloat(style.getPropertyValue(name)) || 0) * Number(style.getPropertyValue("--type"));
 }
 
 /**

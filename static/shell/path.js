@@ -11,7 +11,7 @@ import { computation, VIEWS } from "../views/index.js";
 import { isModel, outward, placeNamed, placeOf } from "../views/places.js";
 import { hasView } from "../views/view.js";
 import { attentionState, pencilDown } from "../views/view_states.js";
-import { slidesOf } from "./frame.js";
+import { cssPixels, slidesOf } from "./frame.js";
 
 /**
  * @import { Attention, Model } from "../model/description.js"
@@ -277,9 +277,10 @@ function arriving(frame) {
 }
 
 /** What goes out of sight before the sentence does. Of a picture that is read, nothing. @param {Context["frame"]} frame */
-function aboveOf({ header: { element }, sentence, dock }) {
+function aboveOf({ root, header: { element }, sentence, dock }) {
   if (getComputedStyle(sentence.element).position !== "sticky") return 0;
-  return slidesOf(dock) + (getComputedStyle(element).position === "sticky" ? 0 : element.offsetHeight);
+  const away = getComputedStyle(element).position === "sticky" ? 0 : element.offsetHeight;
+  return slidesOf(dock) + cssPixels(root, "--above") + away;
 }
 
 /**
@@ -294,7 +295,8 @@ function uncovering(frame) {
     const row = opened.querySelector(".row-keys:not([hidden])");
     if (!row || getComputedStyle(/** @type {HTMLElement} */ (observed)).position !== "fixed") return;
     const of = (/** @type {Element|null} */ part) => part?.getBoundingClientRect() ?? new DOMRect();
-    const room = of(say).top - Number.parseFloat(getComputedStyle(root).getPropertyValue("--dock-end"));
+    const stays = Number.parseFloat(getComputedStyle(root).getPropertyValue("--dock-end")) - cssPixels(root, "--above");
+    const room = of(say).top - stays;
     const over = of(observed).height > 0 ? of(row).bottom - of(observed).top : 0;
     // No candidate is left half under the text.
     const least = Math.max(over, aboveOf(frame) - scrollY);

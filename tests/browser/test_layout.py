@@ -342,15 +342,55 @@ def test_a_phones_rows_show_whole_words(open_page: "Callable[..., Page]", width:
     assert len(whole) == 3
     assert all(one["height"] >= 44 and one["width"] >= 44 for one in whole)
     assert all(one["left"] >= width - 34 for one in box if one not in whole), "none is seen in part"
-    page.wait_for_function("() => document.querySelector('.tokens.cut-before')")
-    left, right, tokens = page.locator(".tokens").evaluate(
-        """(strip) => [strip.getBoundingClientRect().left, strip.getBoundingClientRect().right,
-          [...strip.querySelectorAll('.tok')].map((tok) => tok.getBoundingClientRect())
-            .map(({ left, right }) => [left, right])]"""
+    # The whole text: two lines of whole words.
+    strip, *tokens = page.locator(".tokens, .tokens .tok").evaluate_all(
+        """(all) => all.map((one) => one.getBoundingClientRect())
+          .map(({ left, right, top, bottom }) => [left, right, top, bottom])"""
     )
-    first = next(index for index, (start, _) in enumerate(tokens) if start >= left)
-    assert tokens[first][0] == pytest.approx(left + 22, abs=4), "after the ellipsis"
-    assert tokens[-1][1] <= right
+    assert len(tokens) == 14
+    assert len({top for _, _, top, _ in tokens}) == 2
+    for left, right, top, bottom in tokens:
+        assert strip[0] <= left < right <= strip[1]
+        assert strip[2] <= top < bottom <= strip[3]
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (360, 740)])
+def test_on_a_phone_what_is_written_and_what_is_chosen_stay_in_sight(
+    open_page: "Callable[..., Page]", width: int, height: int
+) -> None:
+    """Two lines, which scroll beyond that; in an open place the upper one makes room unless a token in it is chosen."""
+    page = open_page(viewport={"width": width, "height": height}, has_touch=True, is_mobile=True)
+    page.goto(f"/?view=model#text={STORY}")
+    page.wait_for_selector('body[data-state="ready"]')
+    for n in range(1, 9):
+        page.get_by_test_id("gen-step").tap()
+        expect(page.locator(".tok.gen")).to_have_count(n)
+    page.wait_for_function(WHOLE, arg=["last", 8])
+    expect(page.locator(".tokens")).to_have_class(re.compile("cut-before"))
+    page.evaluate("scrollTo(0, 400)")
+    page.wait_for_function("() => scrollY > 200")
+    page.wait_for_function(WHOLE, arg=["last", 8])
+    assert page.evaluate(STUCK) <= 160
+    page.get_by_test_id("token").nth(1).evaluate("(token) => token.click()")
+    page.wait_for_function(WHOLE, arg=["q", 1])
+    page.goto(f"/?view=attention&layer=5&head=5&query=13#text={STORY}")
+    drawn(page)
+    for chosen, most in ((13, 100), (1, 140)):
+        page.get_by_test_id("token").nth(chosen).evaluate("(token) => token.click()")
+        page.evaluate("scrollTo(0, 400)")
+        page.wait_for_function("() => scrollY > 200")
+        page.wait_for_function(WHOLE, arg=["q", 1])
+        assert page.evaluate("document.querySelector('.dock').getBoundingClientRect().bottom") <= most
+
+
+# Whether the last tokens, or the chosen one, are whole in their two lines and on the screen.
+WHOLE = """([which, count]) => {
+  const strip = document.querySelector('.tokens').getBoundingClientRect();
+  const found = document.querySelectorAll(which === 'last' ? '.tok' : '.tok.q');
+  const all = [...found].slice(-count);
+  return all.length === count && all.map((one) => one.getBoundingClientRect()).every(({ top, bottom, left, right }) =>
+    top >= Math.max(0, strip.top) - 1 && bottom <= strip.bottom + 1 && left >= 0 && right <= strip.right + 1);
+}"""
 
 
 @pytest.mark.parametrize("lang", ["en", pytest.param("ja", marks=pytest.mark.japanese)])

@@ -228,6 +228,7 @@ class Part extends EventTarget {
   style = { setProperty() {} };
   classList = { toggle() {} };
   getAttribute = () => null;
+  getBoundingClientRect = () => ({ bottom: 0, height: 0 });
   setAttribute() {}
   removeAttribute() {}
   replaceChildren() {}

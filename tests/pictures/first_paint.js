@@ -274,7 +274,7 @@ function tokens({ shown: { facts } }) {
       ? `<span class="text" data-mark="">${escaped(mark)}</span>`
       : `<span class="text">${escaped(word)}</span>`;
     const number = nth === null ? "" : `<sub>${below(nth)}</sub>`;
-    return `<button class="${name}" type="button" tabindex="-1" style="order:${-i}">${text}${number}</button>`;
+    return `<button class="${name}" type="button" tabindex="-1" style="--nth:${-i}">${text}${number}</button>`;
   });
 }
 

@@ -252,8 +252,12 @@ export function showTip({ tip, tipWords, acts }, { scene, actions, picked, picke
   const left = x < scene.width / 2;
   const at = (/** @type {number} */ edge) => `min(${edge + 16}px, 100% - 300px)`; // a narrow picture has its whole width
   const side = left ? { left: at(x), right: "auto" } : { left: "auto", right: at(scene.width - x) };
-  const up = y > scene.height - LOW ? "translateY(calc(-100% - 24px))" : "none"; // else it would be below the window
-  update(tip, { style: { top: `${y + 12}px`, width: "", "min-height": "", transform: up, ...side } });
+  const up = "translateY(calc(-100% - 24px))";
+  const transform = y > scene.height - LOW ? up : "none"; // else it would be below the window
+  update(tip, { style: { top: `${y + 12}px`, width: "", "min-height": "", transform, ...side } });
+  if (!picked || transform === up) return;
+  const { bottom, height } = tip.getBoundingClientRect();
+  if (bottom > globalThis.innerHeight && bottom - 2 * height > 0) update(tip, { style: { transform: up } }); // it has buttons
 }
 
 /** A line over the squares, or two below them, say how they are read: what is pointed at among them is said there, and covers none. @param {Scene} scene */

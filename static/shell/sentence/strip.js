@@ -356,10 +356,11 @@ function positionIdOf({ tokens, real, positionIds }, { index }) {
 /** What says that there is more at an edge (css/sentence.css). Pixels. */
 const MORE = 22;
 
-/** Scrolls the strip sideways, never the page: the chosen token is whole, and so is the first one that is seen. @param {HTMLElement|undefined} button @param {boolean} [another]  it begins anew: the text is another one */
+/** Scrolls the strip, never the page: the chosen token is whole, and so is the first one that is seen. @param {HTMLElement|undefined} button @param {boolean} [another]  it begins anew: the text is another one */
 function bringIntoSight(button, another = false) {
   const strip = /** @type {HTMLElement|null|undefined} */ (button?.closest(".tokens"));
   if (!button || !strip) return;
+  if (getComputedStyle(strip).flexWrap === "wrap") return bringLineIntoSight(strip, button, another);
   const tail = parseFloat(strip.style.getPropertyValue("--tail")) || 0;
   const room = strip.clientWidth;
   const last = strip.scrollWidth - tail - room;
@@ -387,11 +388,22 @@ function bringIntoSight(button, another = false) {
   tellMore(strip);
 }
 
+/** The same on a phone, where a text has two lines: another text is seen to its chosen token, and what precedes its line slides away. @param {HTMLElement} strip @param {HTMLElement} button @param {boolean} another */
+function bringLineIntoSight(strip, button, another) {
+  const [room, token] = [strip, button].map((one) => one.getBoundingClientRect());
+  const line = Math.round(token.top - room.top + strip.scrollTop);
+  const least = Math.max(0, Math.round(line + token.height - strip.clientHeight));
+  strip.scrollTop = another ? least : Math.max(least, Math.min(strip.scrollTop, line));
+  strip.classList.toggle("low", line - strip.scrollTop > 4);
+  tellMore(strip);
+}
+
 /** Whether there are tokens before and after those that are seen. @param {HTMLElement} strip */
 function tellMore(strip) {
-  const [before, after] = [strip.scrollLeft, strip.scrollWidth - strip.clientWidth - strip.scrollLeft];
+  const { scrollLeft, scrollTop, scrollWidth, scrollHeight, clientWidth, clientHeight } = strip;
+  const [before, after] = [scrollLeft + scrollTop, scrollWidth - clientWidth + scrollHeight - clientHeight];
   strip.classList.toggle("cut-before", before > 4); // once both are read: the browser would lay out the page between them
-  strip.classList.toggle("cut", after > 4);
+  strip.classList.toggle("cut", after - before > 4);
 }
 
 /** Marks the chosen tokens. @param {HTMLElement[]} buttons @param {{query: number|null, key: number|null}} at @param {boolean} causal  no token reads those after it @param {number|null} used  looks as a key does */
