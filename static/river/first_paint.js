@@ -28,7 +28,13 @@ export function takeFirstPaint(root) {
   element.style.setProperty("--played", `${now}ms`); // in its new place it goes on where it was
   element.style.height = `${element.offsetHeight}px`; // what it depends on goes with the outlines
   const tokens = /** @type {HTMLElement|null} */ (root.querySelector(".outlines .tokens"));
-  return { element, says, tokens, height: says.offsetHeight, left: times.length ? left : 0 };
+  return {
+    element,
+    says,
+    tokens,
+    height: /** @type {HTMLElement} */ (says.parentElement).offsetHeight,
+    left: times.length ? left : 0,
+  };
 }
 
 /**

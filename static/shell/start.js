@@ -46,10 +46,13 @@ export function createStart(context) {
   const { start: root } = frame;
   const writes = writesOf(frame.dock);
   followWrites(frame.root, frame.dock);
-  const what = h("p", { class: "start-what" }, whatWords());
   const key = riverKey();
   frame.say.append(writes);
-  frame.sentence.under.append(what);
+  const what = [writes, frame.header.model].map((before) => {
+    const words = h("p", { class: "start-what" }, whatWords());
+    before.after(words);
+    return words;
+  });
   const [lines, click] = ["lines", "click"].map((name) => h("p", { class: `start-${name}` }, t(`start.${name}`)));
   frame.panels.river?.append(h("div", { class: "start-key" }, lines, key, click));
   frame.header.brand.addEventListener("click", (event) => {
@@ -68,7 +71,7 @@ export function createStart(context) {
     const shown = state.start && state.lesson === null && !isEmpty(state);
     root.hidden = !shown;
     const held = writes.contains(document.activeElement) && /** @type {HTMLElement} */ (document.activeElement);
-    writes.hidden = what.hidden = !shown;
+    for (const part of [writes, ...what]) part.hidden = !shown;
     frame.root.classList.toggle("at-start", shown);
     if (held && !shown) toolOf(frame.dock, held.dataset.act)?.focus({ preventScroll: true }); // another Enter writes on
     if (shown) sayKey(key);
@@ -105,7 +108,7 @@ const whatWords = () => ["what", "what_long"].map((name) => h("span", { class: n
 /** The dock's own Back or Step. @param {HTMLElement} dock @param {string} [act] @returns {HTMLElement|null} */
 const toolOf = (dock, act) => dock.querySelector(`.dock-tools [data-act=${act}]`);
 
-/** The dock's Back and Step at the end of the headline. @param {HTMLElement} dock */
+/** The dock's Back and Step, where the dock will have them. @param {HTMLElement} dock */
 function writesOf(dock) {
   /** @param {"back"|"step"} act @param {string} sign */
   const one = (act, sign) => {

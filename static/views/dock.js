@@ -50,14 +50,9 @@ function createDock(root, actions) {
   player.land = drawing.land;
   candidates.onPoint = drawing.note;
   const drawers = ["generation", "cache"].map((id) => drawerButton(id, actions));
-  const writing = [
-    buttons.node,
-    h("span", { class: "grow" }),
-    drawing.node,
-    settings.node,
-    ...drawers.map(({ node }) => node),
-  ];
-  replace(root, writing[0], candidates.node, candidates.pages, writing.slice(1), problem.node);
+  const grow = h("span", { class: "grow" });
+  const writing = [grow, drawing.node, settings.node, ...drawers.map(({ node }) => node), buttons.node];
+  replace(root, candidates.node, candidates.pages, writing, problem.node);
   onChange(() => {
     buttons.draw();
     problem.draw();
@@ -178,18 +173,12 @@ function createCandidates(actions, session) {
   const head = h("span", { class: "after" }, after, of);
   let drawn = "";
   const list = chips.map(({ button }) => button);
-  const attrs = { class: "not-drawn", hidden: true, dataset: { testid: "not-drawn" } };
-  const border = h("span", { ...attrs, role: "separator" }, h("span", null, t("candidates.left_out")));
   const node = h("div", { class: "candidates", role: "group" }, head, list);
   /** What does not fit is in a second line, out of sight: not to be reached. */
   const fit = () => {
     measured(
       () => list.map((chip) => chip.offsetTop > node.offsetTop + node.clientHeight / 2),
-      (out) => {
-        list.forEach((chip, i) => chip.classList.toggle("out", out[i]));
-        const first = border.nextElementSibling;
-        border.classList.toggle("out", !first || first.matches(".out"));
-      },
+      (out) => list.forEach((chip, i) => chip.classList.toggle("out", out[i])),
     );
     pages.say();
   };
@@ -225,12 +214,6 @@ function createCandidates(actions, session) {
       update(node, { "aria-label": `${t(`candidates.title.${kind}`)}. ${about}`, title: about });
       const falls = kind === "next" ? takenAfter(session, trace, state) : null;
       chips.forEach((chip, i) => show(chip, found[i], falls));
-      const cut = found.findIndex((one) => one.cut !== null);
-      border.hidden = cut < 0 || cut >= SHOWN;
-      if (!border.hidden) {
-        update(border, { title: found[cut].cut });
-        if (border.nextElementSibling !== list[cut]) list[cut].before(border);
-      }
       fit();
     },
   };
@@ -339,15 +322,17 @@ function candidateOf(token, words, kind, more) {
 
 /** After a click, here or elsewhere, other chips and buttons of the dock come under the pointer, which has pointed at none of them until it moves. @param {HTMLElement} node @param {EventTarget} page @param {(event: Event) => void} moved */
 function restingAfterClick(node, page, moved) {
-  let [at, own] = ["", true];
+  let [at, own, did] = ["", true, /** @type {string|undefined} */ (undefined)];
   // Of a click the browser drops the fraction.
   const placeOf = (/** @type {MouseEvent} */ { clientX, clientY }) => `${Math.floor(clientX)} ${Math.floor(clientY)}`;
   const pressed = (/** @type {any} */ event) => {
     if (event.detail === 0) return; // a key, which has no place
     const here = (node.closest(".dock") ?? node).contains(event.target);
+    const act = event.target.closest("[data-act]")?.dataset.act;
     const rests = node.dataset.rests !== undefined && placeOf(event) === at;
-    if (here && !own && rests) return event.stopPropagation(); // it was meant for what stood there
-    [at, own, node.dataset.rests] = [placeOf(event), here, ""];
+    const other = act === undefined || act !== did; // the start page's Write stands where the dock's does
+    if (here && !own && rests && other) return event.stopPropagation(); // it was meant for what stood there
+    [at, own, did, node.dataset.rests] = [placeOf(event), here, act, ""];
   };
   page.addEventListener("click", pressed, true);
   page.addEventListener("pointermove", (/** @type {any} */ event) => {

@@ -135,7 +135,7 @@ def test_the_start_page_has_few_words_and_controls(open_page: "Callable[..., Pag
     assert len(controls) <= 22, controls
     words = page.evaluate(WORDS)
     assert len(words) <= 45, " ".join(words)
-    expect(page.locator(".start-what > .what")).to_be_in_viewport(ratio=1)  # what the page is
+    expect(page.locator(".start-what > .what:visible")).to_be_in_viewport(ratio=1)  # what the page is
     titles = page.evaluate(TITLES)
     assert titles == [pytest.approx(20, abs=1)] * 3
     river, cards = (page.locator(one).first.bounding_box() for one in (".river canvas", ".start-card"))
@@ -187,21 +187,18 @@ def test_the_start_page_leads_on_and_back_returns(open_page: "Callable[..., Page
     page.get_by_test_id("start-step").click()
     expect(page.get_by_test_id("gen-step")).to_be_visible()
     expect(page.get_by_test_id("gen-step")).to_be_focused()  # Enter writes on
-    middle = (step["x"] + step["width"] / 2, step["y"] + step["height"] / 2)
-    under = "([x, y]) => document.elementFromPoint(x, y).closest('[data-testid]').dataset.testid"
-    assert page.evaluate(under, middle) == "dock-cache"
-    page.mouse.click(*middle)  # what stands there is not meant
+    assert page.get_by_test_id("gen-step").bounding_box() == pytest.approx(step, abs=0.5)  # under the same pointer
+    page.mouse.click(step["x"] + step["width"] / 2, step["y"] + step["height"] / 2)
     expect(page.get_by_test_id("start")).to_be_hidden()
-    expect(page.get_by_test_id("token").last).to_contain_text("car")
-    expect(page.get_by_test_id("dock-cache")).to_have_attribute("aria-pressed", "false")
-    assert "drawer=" not in page.url
+    expect(page.get_by_test_id("token")).to_have_count(16)  # both presses wrote
     page.locator(".brand").click()
     expect(page.get_by_test_id("start")).to_be_visible()
-    expect(page.get_by_test_id("token").last).to_contain_text("car")  # what is written stays
-    page.get_by_test_id("start-back").click()  # and can be taken back here, too
-    expect(page.get_by_test_id("token").last).to_contain_text("red")
-    page.locator(".brand").click()
-    expect(page.get_by_test_id("start")).to_be_visible()
+    expect(page.get_by_test_id("token")).to_have_count(16)  # what is written stays
+    for left in (15, 14):  # and can be taken back here, too
+        page.get_by_test_id("start-back").click()
+        expect(page.get_by_test_id("token")).to_have_count(left)
+        page.locator(".brand").click()
+        expect(page.get_by_test_id("start")).to_be_visible()
     expect(page.get_by_test_id("start-back")).to_be_hidden()
     page.goto("/?start")
     page.wait_for_selector('body[data-state="ready"]')

@@ -17,7 +17,7 @@ test("shares are named where there is room, and what the number falls on not for
   );
   const alone = [part("car", 0, 0.95, true), part("ball", 0.95, 1)];
   assert.deepEqual(
-    namedIn(alone, 0.6, () => 10),
+    namedIn(alone, 0.6, () => 11),
     [],
     "over the bar stands what the number falls on",
   );

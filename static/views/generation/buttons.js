@@ -105,16 +105,16 @@ export function createButtons(session, player) {
       },
     ),
     createButton(
-      () => "step",
-      () => (playing() ? t("generation.is_playing") : end()),
-      player.step,
-      { says: () => stepSays(session), about: () => aboutStep(session) },
-    ),
-    createButton(
       () => (playing() ? "pause" : "play"),
       () => (playing() ? null : end()),
       () => (playing() ? player.pause() : player.play()),
       { other: () => (playing() ? "play" : "pause") },
+    ),
+    createButton(
+      () => "step",
+      () => (playing() ? t("generation.is_playing") : end()),
+      player.step,
+      { says: () => stepSays(session), about: () => aboutStep(session) },
     ),
   ];
   const attrs = { class: "writes", role: "group", "aria-label": t("generation.title") };

@@ -105,7 +105,7 @@ export const wordsWidth = ({ text }) => widthOf(plainText(text), 12 * typeScale(
 // In the dock: the draw of the place that the chips are about.
 
 /** Its least width, in css/dock.css. Pixels. */
-const BAR = 180;
+const BAR = 210;
 
 /** How long the number falls. Milliseconds. */
 const LANDING = 250;
