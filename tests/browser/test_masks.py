@@ -514,6 +514,7 @@ def test_what_a_head_passes_on_is_compared_too(page: "Page", model: checkpoint.C
     said = page.get_by_test_id("unchanged")
     expect(said).to_contain_text("The weights are unchanged: what this head writes is set to 0.")
     assert page.locator(".pair [data-testid=legend]").count() == 0, "a scale from 0 to 0"
+    expect(page.locator(".pair .legend-place")).to_contain_text("pale: the weights, as before")
     said.get_by_role("button").click()
     z = page.locator("[data-part=z]")
     expect(z).to_contain_text("Z, after − before")
@@ -823,18 +824,41 @@ def test_before_and_after_swap_every_picture_in_place(page: "Page") -> None:
     expect(sheet).to_have_attribute("aria-expanded", "false")
 
 
-def test_the_difference_of_a_head_that_is_off_says_that_its_weights_are_the_same(page: "Page") -> None:
-    page.goto(link({"text": TEXT, "view": "attention"}))
-    drawn(page)
+COLOURS = """(canvas) => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  return new Set(new Uint32Array(data.buffer)).size;
+}"""
+
+
+def test_the_difference_of_a_head_that_is_off_keeps_its_weights_and_says_why(
+    open_page: "Callable[..., Page]", model: checkpoint.Checkpoint
+) -> None:
+    """The words lie over the hatched cells: also over a sheet they are seen, and the page does not move."""
+    page = open_page(viewport={"width": 1440, "height": 900})
+    open_page_at(page, view="attention", drawer="rank", river__shown="on")
     page.get_by_test_id("head-eye").click()
     expect(page.get_by_test_id("head-eye")).to_have_attribute("aria-pressed", "true")
     assert serious(page, "[data-testid=head-eye]", rules="colours") == []
-    page.get_by_test_id("compare-difference").click()
+    page.evaluate("scrollTo(0, 200)")
+    scrolled = page.evaluate("scrollY")
+    assert scrolled > 100
+    page.get_by_test_id("compare-difference").evaluate("button => button.click()")
     drawn(page)
     expect(page.locator(".card-both")).to_have_text("unchanged")
-    expect(page.locator(".pair .legend-place:visible, .difference .legend:visible").first).to_contain_text(
-        "The weights are unchanged: what this head writes is set to 0."
-    )
+    said = page.get_by_test_id("unchanged")
+    expect(said).to_contain_text("The weights are unchanged: what this head writes is set to 0.")
+    assert page.evaluate("scrollY") == scrolled
+    page.evaluate("scrollTo(0, 0)")
+    words, sheet = said.bounding_box(), page.locator(".drawers").bounding_box()
+    assert words is not None
+    assert sheet is not None
+    assert words["y"] + words["height"] < sheet["y"], "the sheet hides it"
+    weights = traced(model).tensors[NAME][HEAD]
+    for row, numbers in enumerate(cells(page, "difference")):
+        assert numbers[: row + 1] == pytest.approx(weights[row, : row + 1].tolist(), abs=1e-6)
+    assert serious(page, ".unchanged-note", rules="colours") == []
+    small = page.locator("canvas[data-testid=head]:visible").first.evaluate(COLOURS)
+    assert small > 3, "the small pictures keep their weights, too"
 
 
 def test_undo_ends_the_comparison(page: "Page") -> None:

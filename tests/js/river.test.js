@@ -5,11 +5,12 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { changeIn } from "../../static/chart/matrix/sheet.js";
 import { riversOf } from "../../static/data/wire.js";
+import { headsChange } from "../../static/model/compare/compare.js";
 import { peaksOf, rollout, widthsBetween } from "../../static/model/contribution_rollout.js";
 import { edgeKey, knockoutsOf, toggled, withoutKnockouts } from "../../static/model/interventions.js";
 import { namesOf, nameText } from "../../static/model/labels.js";
 import { between, stageOf, swollen } from "../../static/river/draw/animation.js";
-import { drawHeads, drawHeadWords, drawOpened, showsChanges } from "../../static/river/draw/heads.js";
+import { drawHeads, drawHeadWords, drawOpened } from "../../static/river/draw/heads.js";
 import { drawMoving } from "../../static/river/draw/scene.js";
 import { drawLabels } from "../../static/river/draw/text.js";
 import {
@@ -1161,10 +1162,10 @@ test("a difference without any changed weight is known, as far as its squares ar
       ablations: null,
     });
   const squares = /** @type {any[]} */ ([0, 1].map((head) => ({ attention: "self", layer: 0, head })));
-  assert.equal(showsChanges(trace(40, 90), squares), false);
-  assert.equal(showsChanges(trace(40, 91), squares), true);
-  assert.equal(showsChanges(trace(40, 91), squares.slice(0, 1)), false); // as far as it is in sight
-  assert.equal(showsChanges({ ...trace(40, 90), pictureBefore: () => null }, squares), true); // not here: it may
+  assert.equal(headsChange(trace(40, 90), squares), "unchanged");
+  assert.equal(headsChange(trace(40, 91), squares), "changed");
+  assert.equal(headsChange(trace(40, 91), squares.slice(0, 1)), "unchanged"); // as far as it is in sight
+  assert.equal(headsChange({ ...trace(40, 90), pictureBefore: () => null }, squares), "changed"); // not here: it may
 });
 
 testEnglish("where a difference shows no changed weight, its legend names no colours", () => {

@@ -102,7 +102,7 @@ import { following, isInView, isWhole } from "./view.js";
  * @property {View|null} view  a zoom; null: what is seen without one
  * @property {Cell|null} corner  of what is seen of a matrix that scrolls; null: it was not drawn yet
  * @property {MatrixMap|null} map  null: none of its matrices has scrolled
- * @property {number} cells  where they begin
+ * @property {string} cells  where they begin, and how wide they are
  * @property {Cell|null} hovered
  * @property {boolean} dragged  the pointer's last movement was not a click
  * @property {(view: View|null) => void} lookAt  shows a part of the matrix, or (null) what is seen without a zoom
@@ -163,7 +163,7 @@ function build(root) {
     view: null,
     corner: null,
     map: null,
-    cells: 0,
+    cells: "",
     hovered: null,
     dragged: false,
     lookAt: (view) => lookAt(parts, view),
@@ -249,8 +249,11 @@ function show(parts, matrix, size) {
   frame.classList.toggle("noted", shapes.some(isNote)); // its legend does not repeat it
   frame.classList.toggle("two", hasTwo(matrix, size)); // and says what stands below a number where one does
   frame.classList.toggle("part", Boolean(size.map) || !isWhole(size.view, matrix.shape));
-  if (parts.cells !== box.x) parts.root.style.setProperty("--cells", `${box.x}px`);
-  parts.cells = box.x;
+  const place = { "--cells": box.x, "--cells-top": box.y, "--cells-wide": box.w };
+  const cells = Object.values(place).join();
+  if (parts.cells !== cells)
+    for (const [name, px] of Object.entries(place)) parts.root.style.setProperty(name, `${px}px`);
+  parts.cells = cells;
   showShapes(
     overlay,
     shapes.filter((shape) => !isHead(shape)),

@@ -264,8 +264,15 @@ function changeTable(signed) {
 /** From the middle of the ramp; further, it is all but black. */
 const STRONG_STOP = 2;
 
-/** The colours of a small picture: of its weights, or of how they have changed. @param {boolean} changed */
-export const headTable = (changed) => (changed ? changeTable(rampStops("signed")) : pixelTable("weights"));
+/** Of the ramp of weights, as much as those keep that did not change where a difference is shown. */
+export const PALE = 0.4;
+
+/** The colours of a small picture: of its weights; in a difference of how they changed, or of weights that did not. @param {"changed"|"unchanged"|null} change */
+export function headTable(change) {
+  if (change === "changed") return changeTable(rampStops("signed"));
+  const table = pixelTable("weights");
+  return change ? table.map((_, i) => table[Math.round(PALE * i)]) : table;
+}
 
 /**
  * Draw the weights into a canvas of n_key × n_query pixels. Forbidden cells stay transparent: the hatching under the

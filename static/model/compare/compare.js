@@ -13,7 +13,8 @@ import { memo } from "../memo.js";
 import { inside } from "../sides.js";
 
 /**
- * @import { Detail, Floats } from "../../data/model_trace.js"
+ * @import { Detail, Floats, ModelTrace } from "../../data/model_trace.js"
+ * @import { Head } from "../edits.js"
  * @import { Run } from "../../state/run.js"
  * @import { Side } from "../sides.js"
  */
@@ -115,6 +116,17 @@ export const ROUNDING = 1e-6;
 
 /** Whether nothing changed. @param {Float32Array} values  after − before */
 export const isUnchanged = (values) => values.every((value) => Math.abs(value) < ROUNDING);
+
+/** What a difference shows of some heads: where none of them changed, their weights. @typedef {"changed"|"unchanged"} HeadsChange */
+
+/** Whether the picture of any of these heads changed; one that is not here may have. @type {(trace: Pick<ModelTrace, "picture"|"pictureBefore">, heads: Head[]) => HeadsChange} */
+export const headsChange = memo(({ picture, pictureBefore }, heads) => {
+  const moved = heads.some(({ layer, head, attention }) => {
+    const [now, was] = [picture, pictureBefore].map((of) => of?.(layer, head, attention)?.data);
+    return !now || !was || now.some((weight, i) => weight !== was[i]);
+  });
+  return moved ? "changed" : "unchanged";
+});
 
 /**
  * The index of a side's first token: PADs on the left move the source. A target has none.

@@ -1,7 +1,6 @@
 /** The heads on the picture: squares of weights. */
 
 import { headTable, paintHead } from "../../chart/matrix/sheet.js";
-import { memo } from "../../model/memo.js";
 import { LABEL_GAP } from "../layout/bands.js";
 import { BAR_BELOW, bottomOf } from "../layout/heads.js";
 import { textSize } from "../style.js";
@@ -9,24 +8,25 @@ import { fillName, write } from "./text.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { HeadsChange } from "../../model/compare/compare.js"
  * @import { Square } from "../layout/heads.js"
  * @import { Band, Scene } from "../layout/layout.js"
  * @import { PictureStyle, Pen } from "./scene.js"
  */
 
-/** The small pictures of a trace, each painted once; canvases are used again. @returns {(trace: ModelTrace, square: Square, theme: string, dpr: number, changed: boolean) => HTMLCanvasElement|null} */
+/** The small pictures of a trace, each painted once; canvases are used again. @returns {(trace: ModelTrace, square: Square, theme: string, dpr: number, change: HeadsChange|null) => HTMLCanvasElement|null} */
 export function createPictures() {
   let of = "";
-  let table = headTable(false);
+  let table = headTable(null);
   /** @type {Map<string, {of: string, canvas: HTMLCanvasElement}>} */
   const painted = new Map();
-  return (trace, { attention, layer, head, width, height }, theme, dpr, changed) => {
-    const now = `${trace.key} ${theme} ${dpr} ${changed}`;
-    if (of !== now) table = headTable(changed);
+  return (trace, { attention, layer, head, width, height }, theme, dpr, change) => {
+    const now = `${trace.key} ${theme} ${dpr} ${change}`;
+    if (of !== now) table = headTable(change);
     of = now;
     const weights = trace.picture(layer, head, attention);
     if (!weights) return null;
-    const before = changed ? trace.pictureBefore?.(layer, head, attention) : null;
+    const before = change === "changed" ? trace.pictureBefore?.(layer, head, attention) : null;
     const mask = trace.mask(layer, head, attention);
     const name = `${attention} ${layer} ${head}`;
     const one = painted.get(name) ?? { of: "", canvas: document.createElement("canvas") };
@@ -36,15 +36,6 @@ export function createPictures() {
     return one.canvas;
   };
 }
-
-/** Whether a difference shows anything in these squares; a picture that is not here may. */
-export const showsChanges = memo(
-  (/** @type {ModelTrace} */ { picture, pictureBefore }, /** @type {Square[]} */ squares) =>
-    squares.some(({ layer, head, attention }) => {
-      const [now, was] = [picture, pictureBefore].map((of) => of?.(layer, head, attention)?.data);
-      return !now || !was || now.some((weight, i) => weight !== was[i]);
-    }),
-);
 
 /**
  * Every head; a red tick marks the chosen row.

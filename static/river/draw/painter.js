@@ -2,6 +2,7 @@
 
 import { currentTheme } from "../../chart/theme.js";
 import { headEffects } from "../../model/ablations.js";
+import { headsChange } from "../../model/compare/compare.js";
 import { headKey } from "../../model/edits.js";
 import { nameText } from "../../model/labels.js";
 import { sideOf } from "../../model/sides.js";
@@ -22,7 +23,7 @@ import {
   wroteOf,
 } from "../words/names.js";
 import { stageOf } from "./animation.js";
-import { createPictures, showsChanges } from "./heads.js";
+import { createPictures } from "./heads.js";
 import { drawMoving, drawScene, drawStill } from "./scene.js";
 
 /**
@@ -98,7 +99,7 @@ export function createPainter(canvas) {
         line.change !== undefined
           ? changeTone(style.signed, line.change)
           : toneOf(style.colours, measured, effectOf(facts, line)?.delta, stage?.dark),
-      picture: (square) => pictures(trace, square, theme, dpr, showsChange(shown)),
+      picture: (square) => pictures(trace, square, theme, dpr, changeOf(shown, scene?.squares ?? [])),
       lens: lensBars(shown),
       lensTitle: lensTitleOf(trace),
       lensHere: t("river.lens_here"),
@@ -138,13 +139,14 @@ function sized(canvas, scene, dpr) {
   return pen;
 }
 
-/** Whether squares show what has changed, as the lines do. @param {Pick<Shown, "facts"|"trace">} shown */
-const showsChange = ({ facts, trace }) => facts.was !== null && trace.pictureBefore !== null;
+/** What has changed, if squares show that, as the lines do. @param {Pick<Shown, "facts"|"trace">} shown @param {Square[]} squares */
+const changeOf = ({ facts, trace }, squares) =>
+  facts.was !== null && trace.pictureBefore !== null ? headsChange(trace, squares) : null;
 
 /** @param {Shown} shown @param {Board["preview"]} preview @param {Square[]} squares */
 function headStyle({ facts, trace }, preview, squares) {
   const [{ river }] = facts.rolled;
-  const change = showsChange({ facts, trace }) ? (showsChanges(trace, squares) ? "changed" : "unchanged") : null;
+  const change = changeOf({ facts, trace }, squares);
   /** @param {string} id */
   const isOfAnswer = (id) => trace.attentions.find((one) => one.id === id)?.stack === river.stack;
   return {

@@ -1,6 +1,7 @@
 /** One head in two runs: before, as trained; after, with the current switches; and the difference. */
 
-import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
+import { scaleLegend, signedScale, weightScale } from "../../chart/matrix/scale.js";
+import { PALE } from "../../chart/matrix/sheet.js";
 import { cssColour } from "../../chart/theme.js";
 import { ABSENT, difference, isUnchanged, laid, ROUNDING } from "../../model/compare/compare.js";
 import { leakOfRow, openSquare } from "../../model/compare/measure.js";
@@ -15,7 +16,7 @@ import { inside } from "../../model/sides.js";
 import { queryName } from "../../model/written.js";
 import { runWords } from "../../ui/compare_words.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
-import { number, percent, power, signed, significant } from "../../ui/format.js";
+import { cellWeight, number, percent, power, signed, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { drawSquare, drawWeights, hatchLegend, leakMargin } from "../query_key.js";
 
@@ -80,11 +81,13 @@ const elementsOf = perRoot((root) => {
   const changed = side("difference", "compare.difference");
   setText(changed.about, t("compare.difference_about"));
   const legend = h("div", { class: "legend-place" });
+  const note = h("p", { class: "unchanged-note" });
+  changed.place.append(note);
   const change = h("p", { class: "row-change", "aria-live": "polite", dataset: { testid: "row-change" } });
   const only = h("button", { class: "link", type: "button", dataset: { testid: "layer-only" } });
   const words = h("section", { class: "side words" }, h("div", null, change, only));
   root.append(h("div", { class: "pair" }, changed.element, words, before.element, after.element));
-  return { before, after, changed, legend, change, only };
+  return { before, after, changed, legend, note, change, only };
 });
 
 /**
@@ -163,18 +166,26 @@ function drawDifference(parts, trace, state, actions, { before, after }) {
   const { values, forbidden } = difference(before, after, trace.queries);
   const scale = signedScale(values, "signed", LEAST);
   const isEmpty = forbidden.some(Boolean);
-  const legend = isUnchanged(values) ? unchangedWords(trace, state, actions) : differenceLegend(scale);
+  const same = isUnchanged(values) ? unchangedWords(trace, state, actions) : null;
+  const free = same && isFree(forbidden, size); // there the words are seen first
+  const pale = same && { ...weightScale(), max: 1 / PALE };
+  const legend = pale ? h("span", { class: "legend" }, t("compare.pale")) : differenceLegend(scale);
   if (isEmpty) legend.append(hatchLegend());
-  replace(parts.legend, legend);
+  replace(parts.legend, ...(same && !free ? [same, " "] : []), legend);
+  replace(parts.note, free && same);
+  parts.note.hidden = !free;
   drawSquare(parts.changed.place, trace, state, actions, {
     id: "difference",
-    title: t("compare.difference_title"),
-    values,
+    title: t(pale ? "compare.pale_title" : "compare.difference_title"),
     forbidden: isEmpty ? forbidden : null,
-    scale,
-    cellText: (value) => (Math.abs(value) < UNCHANGED ? "" : signed(value, 2).replace(/^(.)0\./, "$1.")),
-    faint: { below: FAINT, ink: cssColour("--ink-2") },
-    note: { text: t("matrix.note_causal"), ink: "--ink-2", reason: REASONS.causal },
+    faint: { below: pale ? Infinity : FAINT, ink: cssColour("--ink-2") },
+    ...(pale
+      ? { values: after.overview.data, scale: pale, cellText: cellWeight }
+      : {
+          ...{ values, scale },
+          cellText: (value) => (Math.abs(value) < UNCHANGED ? "" : signed(value, 2).replace(/^(.)0\./, "$1.")),
+        }),
+    note: free ? undefined : { text: t("matrix.note_causal"), ink: "--ink-2", reason: REASONS.causal },
     sums: true,
     margin: {
       title: t("compare.moved"),
@@ -201,14 +212,25 @@ function differenceLegend(scale) {
   return ramp;
 }
 
-/** In the place of a legend without colours; of a head that is off, with the way to what changed. @param {ModelTrace} trace @param {State} state @param {Actions} actions */
+/** A smaller picture has no room for words over it. */
+const ROOMY = 8;
+
+/** Whether the upper right of a picture is hatched: what a causal mask hides. @param {Uint8Array} forbidden @param {number} size  of a row */
+const isFree = (forbidden, size) =>
+  size >= ROOMY &&
+  Array.from({ length: Math.floor(size / 2) }, (_, row) => row * size + size).every((end) =>
+    forbidden.subarray(end - Math.floor(size / 2), end).every(Boolean),
+  );
+
+/** Why nothing changed here; of a head that is off, with the way to what changed. @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 function unchangedWords(trace, state, actions) {
   const off = isOpenHeadOff(compared(state, trace.model).after, trace);
   const go = { click: () => actions.set({ view: "av" }) };
   return h(
     "span",
-    { class: "legend", dataset: { testid: "unchanged" } },
+    { class: "unchanged", dataset: { testid: "unchanged" } },
     h("b", null, t(off ? "compare.unchanged_off" : "compare.unchanged_weights")),
+    " ",
     off && h("button", { class: "link", type: "button", on: go }, t("compare.see_values")),
   );
 }

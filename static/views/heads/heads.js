@@ -5,6 +5,7 @@ import { currentTheme, widthOf } from "../../chart/theme.js";
 import { rankState } from "../../data/explain.js";
 import { keyOf } from "../../data/request.js";
 import { headEffects } from "../../model/ablations.js";
+import { headsChange } from "../../model/compare/compare.js";
 import { isDifference } from "../../model/compare/runs.js";
 import { attentionOf, can, showsMeans } from "../../model/description.js";
 import { headKey } from "../../model/edits.js";
@@ -18,7 +19,9 @@ import { barsRow, drawHeadChanges, forgetLabels, markLabels, nameHead } from "./
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { HeadsChange } from "../../model/compare/compare.js"
  * @import { Attention, Model } from "../../model/description.js"
+ * @import { Head } from "../../model/edits.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
  * @import { Labelled } from "./labels.js"
@@ -56,7 +59,7 @@ export function buildHeads() {
 }
 
 /**
- * @typedef {{attention: string, layer: number, cells: HTMLCanvasElement[], bars: HTMLElement, painted: string}} Row  one layer of one
+ * @typedef {{attention: string, layer: number, heads: Head[], cells: HTMLCanvasElement[], bars: HTMLElement, painted: string}} Row  one layer of one
  * attention; `painted`: what its pictures show
  */
 
@@ -81,6 +84,7 @@ export function createHeads(actions, { grid: root, all, eye: ofOpen, rank, legen
   const drawEyes = createEyes(root, eye, actions);
   /** @type {Row[]} in the order of the forward pass */
   let rows = [];
+  let every = /** @type {Head[]} */ ([]); // of all rows
   let built = "";
   let again = () => {}; // paints what is missing
   let labelled = ""; // the sentence that the labels belong to
@@ -130,12 +134,14 @@ export function createHeads(actions, { grid: root, all, eye: ofOpen, rank, legen
   /** Paints the heads that can be seen. @param {ModelTrace} trace @param {State} state */
   function paint(trace, state) {
     const all = row.classList.contains("all") || row.classList.contains("alone");
-    const changed = isDifference(state) && trace.pictureBefore !== null;
-    const content = `${trace.key} ${currentTheme()} ${all} ${changed}`;
+    const differs = isDifference(state) && trace.pictureBefore !== null;
+    const open = all ? null : rows.find((one) => isOpen(one, trace.attention.id, state.layer));
+    const change = differs ? headsChange(trace, open?.heads ?? every) : null;
+    const content = `${trace.key} ${currentTheme()} ${all} ${change}`;
     const due = rows.filter((one) => one.painted !== content && (all || isOpen(one, trace.attention.id, state.layer)));
     if (!due.length) return;
     const paintDue = (/** @type {number} */ width) => {
-      const fewer = paintRows(due, trace, width, changed);
+      const fewer = paintRows(due, trace, width, change);
       for (const one of due) one.painted = content;
       note.hidden = !fewer && trace.pool === 1;
       const key = trace.pool > 1 ? "heads.pooled_cells" : "heads.pooled";
@@ -151,6 +157,7 @@ export function createHeads(actions, { grid: root, all, eye: ofOpen, rank, legen
     const shape = JSON.stringify(sizes);
     if (shape !== built) {
       rows = build(root, trace);
+      every = rows.flatMap(({ heads }) => heads);
       root.append(note);
       built = shape;
     }
@@ -194,8 +201,9 @@ function build(root, { model, attentions }) {
     d_head,
     means: showsMeans(attentions[i]),
     rows: numbers(n_layer).map((layer) => {
-      const cells = numbers(n_head).map((head) => cell(model, { attention, layer, head }));
-      return { attention, layer, cells, bars: barsRow(n_head), painted: "" };
+      const heads = numbers(n_head).map((head) => ({ attention, layer, head }));
+      const cells = heads.map((head) => cell(model, head));
+      return { attention, layer, heads, cells, bars: barsRow(n_head), painted: "" };
     }),
   }));
   const top = (/** @type {typeof groups[number]} */ { n_head, d_head, means }) =>
@@ -277,11 +285,11 @@ function shownWidth(rows) {
  * @param {Row[]} rows
  * @param {ModelTrace} trace
  * @param {number} width  of a picture
- * @param {boolean} changed  where the difference is shown
+ * @param {HeadsChange|null} change  where the difference is shown
  * @returns {boolean} whether a picture has more cells than pixels
  */
-function paintRows(rows, trace, width, changed) {
-  const table = headTable(changed);
+function paintRows(rows, trace, width, change) {
+  const table = headTable(change);
   const shown = Math.floor(width * devicePixelRatio);
   let pooled = false;
   for (const { attention, layer, cells } of rows) {
@@ -291,7 +299,7 @@ function paintRows(rows, trace, width, changed) {
       if (!picture) return;
       const ratio = Math.min(MOST, Math.max(1 / MOST, picture.n_key / picture.n_query));
       canvas.style.aspectRatio = ratio === 1 ? "" : String(ratio);
-      const before = changed ? trace.pictureBefore?.(layer, head, attention) : null;
+      const before = change === "changed" ? trace.pictureBefore?.(layer, head, attention) : null;
       const mask = trace.mask(layer, head, attention);
       pooled = paintHead(canvas, picture, mask, table, [shown, shown / ratio], before) || pooled;
     });
