@@ -105,10 +105,11 @@ def test_query_key_and_value_can_be_told_apart(theme: str, sight: str) -> None:
     assert min(apart.values()) >= LEAST_ROLES, apart
 
 
+@pytest.mark.parametrize("name", ["weights", "share"])
 @pytest.mark.parametrize("sight", MACHADO)
 @pytest.mark.parametrize("theme", THEMES)
-def test_more_weight_is_always_further_from_paper(theme: str, sight: str) -> None:
-    steps = np.diff(lightness(ramp(theme, "weights"), np.linspace(0, 1, 17), sight))
+def test_more_weight_is_always_further_from_paper(theme: str, sight: str, name: str) -> None:
+    steps = np.diff(lightness(ramp(theme, name), np.linspace(0, 1, 17), sight))
     away = -steps if theme == "light" else steps
     assert away.min() >= LEAST_STEP, steps
 
@@ -176,7 +177,7 @@ def test_a_river_can_be_seen(theme: str) -> None:
 def test_steps_of_the_ramps_are_hex() -> None:
     """The stylesheet has what this file reads: five colours for weights and seven for signs, in both themes."""
     for theme in THEMES:
-        assert [len(ramp(theme, name)) for name in ("weights", "signed", "q", "k", "v")] == [5, 7, 7, 7, 7]
+        assert [len(ramp(theme, name)) for name in ("weights", "share", "signed", "q", "k", "v")] == [5, 5, 7, 7, 7, 7]
         assert all(a != b for a, b in pairwise(ramp(theme, "signed")))
 
 

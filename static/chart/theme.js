@@ -3,7 +3,7 @@
  * width of letters.
  */
 
-/** @typedef {"weights"|"signed"|"q"|"k"|"v"} RampName  @typedef {[number, number, number]} Rgb */
+/** @typedef {"weights"|"share"|"signed"|"q"|"k"|"v"} RampName  @typedef {[number, number, number]} Rgb */
 
 /** The current theme. @returns {"light"|"dark"} */
 export function currentTheme() {

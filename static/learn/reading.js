@@ -125,7 +125,7 @@ export function placeReading(root, id, model) {
     notes.set(root, noteOf(about));
   }
   const { node, show } = /** @type {Note} */ (notes.get(root));
-  const own = root.querySelector(':scope > [data-place="reading"]'); // below a picture that comes first
+  const own = root.querySelector('[data-place="reading"]'); // beside its tabs, or below a picture that comes first
   const title = [...root.querySelectorAll("h1, h2")].find((one) => !one.closest("[hidden]"));
   const anchor = title?.closest(".bar") ?? title;
   if (own && own.firstElementChild !== node) own.append(node);

@@ -35,6 +35,7 @@ import {
   predictionState,
   residualState,
   rotationState,
+  showsAllTokens,
   walkState,
 } from "./view_states.js";
 
@@ -272,7 +273,7 @@ const prediction = {
   id: "prediction",
   gives: "end",
   viewState: predictionState,
-  inspector: "logit",
+  inspector: (state, model) => (predictionTabOf(state, model) === "token" && !showsAllTokens(state) ? null : "logit"), // the cards
   has: (model) => predictionTabsOf(model).length > 0,
   called: (state, model) => (predictionTabOf(state, model) === "layers" ? "by-layer" : "prediction"),
   // By layer, the last depth must equal the model's own prediction; a classifier's classes come with the trace.

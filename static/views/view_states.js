@@ -63,15 +63,22 @@ export const residualState = viewState("residual", {
 });
 
 /**
- *  What is shown: the answer, or how it comes about layer by layer; how the bars of each are scaled; and the chosen
- * depth, null: the last.
+ * What is shown: the answer, or how it comes about layer by layer; whether all tokens are; how the bars are scaled, null: as they
+ * need it; and the chosen depth, null: the last.
  */
 export const predictionState = viewState("prediction", {
   tab: choice("token", "layers"),
-  axis: choice("linear", "log"),
+  all: onOff(false),
+  axis: { ...choice("linear", "log"), initial: null },
   layers_axis: choice("linear", "log"),
   depth: index(null),
 });
+
+/** Whether all tokens are shown below the cards: after a press, or in a link that says how their bars are scaled. @param {{viewState: Object<string, any>}} state */
+export function showsAllTokens(state) {
+  const { all, axis } = predictionState.of(state);
+  return all || axis !== null;
+}
 
 /**
  * Which sum is shown before the gate, and the token whose query is tried in the place of the chosen one; null: none.

@@ -243,6 +243,8 @@ def test_the_walk_is_walked(page: "Page", cases: dict[str, Case]) -> None:
     page.wait_for_function("() => !document.querySelector('[data-testid=walk-play]').textContent.includes('❚❚')")
     assert at.inner_text() == f"{total} of {total}"
     to_station(page, "prediction")
+    page.get_by_test_id("all-tokens").click()
+    expect(page.get_by_test_id("bars")).to_be_visible()
     pressed = "(button) => { scrollTo(0, 90); const top = scrollY; button.click(); return top; }"
     top = page.get_by_test_id("walk-through").evaluate(pressed)
     assert top > 0

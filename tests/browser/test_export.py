@@ -197,7 +197,9 @@ def test_snippet_is_copied(open_page: "Callable[..., Page]") -> None:
 # --- pictures -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("state", [{"view": "qkv"}, MASKED, {"view": "prediction"}, {"view": "tokens"}])
+@pytest.mark.parametrize(
+    "state", [{"view": "qkv"}, MASKED, {"view": "prediction", "prediction.all": "on"}, {"view": "tokens"}]
+)
 def test_png_and_svg(page: "Page", tmp_path: Path, state: dict[str, str]) -> None:
     show(page, HOSTILE, **state)
     svg = save(page, "svg", tmp_path).read_text("utf-8")
@@ -476,7 +478,7 @@ def test_offline_html_keeps_markup_as_text(page: "Page", offline: Any, tmp_path:
 
 
 def test_offline_html_of_the_prediction(page: "Page", offline: Any, tmp_path: Path) -> None:
-    show(page, view="prediction")
+    show(page, view="prediction", **{"prediction.axis": "linear"})
     before = page.get_by_test_id("candidate").evaluate_all("rows => rows.map((row) => Number(row.dataset.before))")
     saved = offline(save(page, "html", tmp_path))
     assert saved.evaluate("() => document.querySelector('.plot').data[0].x")[: len(before)] == before

@@ -227,6 +227,12 @@ def test_the_station_shows_more_of_the_same(
     page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
 ) -> None:
     show(page, text, view="prediction")
+    expect(page.get_by_test_id("next-tokens")).to_be_visible()
+    for folded in ("bars", "candidate-row", "answer-choice"):
+        expect(page.get_by_test_id(folded).first).to_be_hidden()
+    page.get_by_role("button", name="All 4,096 tokens", expanded=False).click()
+    expect(page.get_by_role("button", name="All 4,096 tokens", expanded=True)).to_be_visible()
+    expect(page.get_by_test_id("answer-choice")).to_be_visible()
     truth = model_steps(checkpoint, prompt, 0)[0].next
     rows = page.get_by_test_id("candidate-row").evaluate_all("rows => rows.map(({dataset}) => ({...dataset}))")
 
@@ -234,6 +240,10 @@ def test_the_station_shows_more_of_the_same(
     for row in rows:
         assert float(row["before"]) == pytest.approx(float(truth.before[int(row["id"])]), abs=1e-6)
         assert float(row["after"]) == pytest.approx(float(truth.after[int(row["id"])]), abs=1e-6)
+    shares = [float(row["before"]) for row in rows]
+    rest = page.get_by_test_id("candidates-rest").locator("td.before").inner_text()
+    assert float(rest.split()[0]) == pytest.approx(100 * (1 - sum(shares)), abs=2e-3)
+    page.get_by_test_id("axis-linear").click()
     bars = page.get_by_test_id("bars")
     expect(bars.locator(".bars .point")).to_have_count(40)  # before and after
     page.get_by_test_id("axis-log").click()

@@ -267,7 +267,9 @@ def test_a_logit_is_the_sum_of_what_was_written(
         row = 3 if model.config.family == "decoder-only" else len(logits) - 2  # a typed END predicts nothing
         logit, tab = logits[row], "token"
     ids = model.tokenizer.encode(TEXT)
-    inspector = explained(page, model, view="prediction", prediction__tab=tab, query=3 if row is None else row)
+    inspector = explained(
+        page, model, view="prediction", prediction__tab=tab, prediction__all="on", query=3 if row is None else row
+    )
     answer = int(inspector.get_by_test_id("answer-choice").input_value())
     ours, own = check(inspector, "sum")
     assert own == pytest.approx(logit[answer].item(), abs=1e-4)

@@ -194,6 +194,7 @@ def test_opening_heads_loads_no_library(page: "Page") -> None:
     assert [url for url in asked if "plotly.min.js" in url] == []
 
     to_station(page, "prediction")
+    page.get_by_test_id("all-tokens").click()
     page.wait_for_selector('[data-station="prediction"] .main-svg')
     assert len([url for url in asked if "plotly.min.js" in url]) == 1, "only bars need it"
 
@@ -790,7 +791,7 @@ def test_japanese(page: "Page", model: checkpoint.Checkpoint) -> None:
 @pytest.mark.cold  # it blocks the first load of the library
 def test_a_missing_library_is_reported_and_loaded_again(page: "Page", page_errors: list[str]) -> None:
     page.route("**/plotly.min.js", lambda route: route.abort())
-    page.goto(link({"text": TEXT, "view": "prediction"}))
+    page.goto(link({"text": TEXT, "view": "prediction", "prediction.axis": "log"}))
     alert = page.locator(".matrix-error")
     alert.wait_for()
     assert "plotly.js could not be loaded from static/vendor/plotly.min.js" in alert.inner_text()

@@ -442,6 +442,9 @@ def test_every_switch_of_a_view_is_in_the_link(page: "Page") -> None:
     show(page, "text=" + TEXT)
     for view, switches in SWITCHES.items():
         page.get_by_test_id("walk-through").click() if view == "computation" else to_station(page, view)
+        if view == "prediction":
+            page.get_by_test_id("all-tokens").click()
+            page.wait_for_url("**prediction.all=on**")
         for testid, said in switches.items():
             page.get_by_test_id(testid).click()
             page.wait_for_url(f"**{said}**")

@@ -747,6 +747,10 @@ def test_on_a_laptop_a_place_is_whole_below_the_river(open_page: "Callable[..., 
     opened(page, view, **{"river.shown": "on"})
     for part in BELOW_THE_RIVER[view]:
         expect(page.locator(part).first).to_be_in_viewport(ratio=1)
+    if view == "prediction":
+        assert page.evaluate("document.documentElement.scrollHeight") <= LAPTOP["height"], "and nothing is below"
+        card = page.get_by_test_id("next-tokens")
+        assert card.locator(".track").first.evaluate("track => track.clientWidth") >= 120
     if view == "ffn":
         expect(page.get_by_test_id("ffn-eye")).to_have_text(re.compile(r"Switch off: car \d+\s?%"))
         assert middle_of(page.get_by_test_id("ffn-eye")) == pytest.approx(middle_of(page.locator(".ffn-steps")), abs=2)

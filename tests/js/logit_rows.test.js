@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { logitRows, strongestHeads } from "../../static/views/prediction/cards.js";
+import { scaleFor } from "../../static/views/prediction/token.js";
 
 const term = (part, value, { attention = null, layer = null, head = null } = /** @type {any} */ ({})) => ({
   part,
@@ -52,4 +53,9 @@ test("the strongest heads are those that change the logit most, either way", () 
     strongestHeads(TERMS, 1).map(({ head }) => head),
     [1],
   );
+});
+
+test("bars begin on the log scale where the first token is far ahead", () => {
+  const scale = (...shares) => scaleFor(shares.map((before) => ({ before })));
+  assert.deepEqual([scale(0.98, 0.007), scale(0.4, 0.3), scale(1)], ["log", "linear", "linear"]);
 });

@@ -70,7 +70,12 @@ test("a station with nothing to explain has no inspector", () => {
   );
   assert.deepEqual(
     ["attention", "av", "ffn", "prediction"].map((view) => has(view)),
-    ["weight", "z", "unit", "logit"],
+    ["weight", "z", "unit", null],
+  );
+  const withAll = [{ all: true }, { axis: "log" }, { tab: "layers" }]; // until then its cards say it
+  assert.deepEqual(
+    withAll.map((prediction) => has("prediction", { viewState: { prediction } })),
+    ["logit", "logit", "logit"],
   );
   assert.equal(has("residual", { viewState: { residual: { tab: "norms" } } }), "norm");
 });

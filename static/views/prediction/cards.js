@@ -84,10 +84,10 @@ function card(name, title) {
 
 /**
  * @param {HTMLElement} root @param {ModelTrace} trace
- * @param {{prediction: Prediction, actual: number|null, take: ((id: number) => void)|null, said: Node[]}} of  `take`: what a click on a token does; `said`: about all tokens
+ * @param {{prediction: Prediction, actual: number|null, take: ((id: number) => void)|null, said: Node[], all: HTMLElement}} of  `take`: what a click on a token does; `said`: about all tokens; `all`: opens them
  * @param {Actions} actions
  */
-export function drawCards(root, trace, { prediction, actual, take, said }, actions) {
+export function drawCards(root, trace, { prediction, actual, take, said, all }, actions) {
   const parts = elementsOf(root);
   const { element, sumCard, headCard, nextCard } = parts;
   /** @type {Contributions|null} */
@@ -102,6 +102,7 @@ export function drawCards(root, trace, { prediction, actual, take, said }, actio
   }
   drawBars(nextCard.place, { candidates: prediction.candidates.slice(0, TOKENS), actual, onTake: take });
   replace(nextCard.said, said);
+  if (all.parentElement !== nextCard.title) nextCard.title.append(all);
 }
 
 /** @typedef {ReturnType<typeof card>} Card */

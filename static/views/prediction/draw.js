@@ -17,9 +17,8 @@ const elementsOf = perRoot((root) => {
   const title = h("h1", { class: "sr-only" }); // the path names the place
   const aside = of(() => h("span", { class: "dim" }));
   const places = of(() => h("div", null));
-  const bar = h("div", { class: "bar" }, title, tabs.box, Object.values(aside));
   const reading = h("div", { dataset: { place: "reading" } });
-  root.append(bar, ...Object.values(places), reading);
+  root.append(h("div", { class: "bar" }, title, tabs.box, Object.values(aside), reading), ...Object.values(places));
   return { title, aside, tabs, places };
 });
 

@@ -4,15 +4,16 @@ import { drawBarPicture } from "../../chart/bars/bar_picture.js";
 import { cssColour } from "../../chart/theme.js";
 import { answeringStack, normLetters, tiesEmbeddings } from "../../model/description.js";
 import { tokenLabel, tokenName } from "../../model/labels.js";
+import { sum } from "../../model/matrix.js";
 import { rowOf } from "../../model/selection.js";
 import { taken } from "../../model/written.js";
 import { segment } from "../../ui/controls.js";
-import { h, perRoot, replace, scrolling, setText } from "../../ui/dom.js";
+import { h, newId, perRoot, replace, scrolling, setText, update } from "../../ui/dom.js";
 import { integer, number, percent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, row, sub, transposedFormula } from "../../ui/mathml.js";
 import { actualOf, namedToken, predictionPlace, restOf, tokenText, unsureOf } from "../../ui/token_text.js";
-import { predictionState } from "../view_states.js";
+import { predictionState, showsAllTokens } from "../view_states.js";
 import { drawCards } from "./cards.js";
 
 /**
@@ -23,9 +24,20 @@ import { drawCards } from "./cards.js";
  * @import { Actions } from "../view.js"
  */
 
+/** How many times as likely as the second token the first one is where, on a linear scale, nothing else could be seen. */
+const FAR_AHEAD = 10;
+
+/** On which scale the bars begin. @param {{before: number}[]} candidates  the most likely first */
+export const scaleFor = ([first, second]) => (second && first.before > FAR_AHEAD * second.before ? "log" : "linear");
+
 const elementsOf = perRoot((place) => {
+  const section = h("section", { class: "act all-tokens", id: newId("all-tokens") });
+  const attrs = { class: "btn", type: "button", "aria-controls": section.id, dataset: { testid: "all-tokens" } };
   const parts = {
+    section,
+    opens: false,
     cards: h("div", { class: "cards" }),
+    all: h("button", attrs),
     axis: segment(t("next.axis"), ["linear", "log"], "axis", (name) => t(`next.axis_${name}`)),
     formula: h("div", { class: "formula" }),
     picture: h("div"),
@@ -39,7 +51,8 @@ const elementsOf = perRoot((place) => {
     parts.axis.box,
   );
   const table = scrolling(t("next.title"), tableOf(parts.body));
-  replace(place, parts.cards, h("section", { class: "act" }, head, parts.formula, parts.picture, table));
+  section.append(head, parts.formula, parts.picture, table);
+  replace(place, parts.cards, section);
   return parts;
 });
 
@@ -52,18 +65,40 @@ export function draw({ place, aside }, trace, state, actions) {
   const query = rowOf(state, trace);
   const prediction = trace.predictions[query];
   const actual = actualOf(trace, prediction);
-  const { axis } = predictionState.of(state);
-  parts.axis.show(axis, (name) => actions.set(predictionState.patch({ axis: name })));
   const take =
     !trace.file && query + 1 < trace.model.max_seq_len
       ? (/** @type {number} */ id) => actions.set(taken(trace, state, query, id))
       : null;
   setText(aside, predictionPlace(trace, query));
   const said = saidOf(trace, prediction, actual);
-  drawCards(parts.cards, trace, { prediction, actual: actual?.token.id ?? null, take, said }, actions);
-  replace(parts.formula, formula(trace.model, query, state.temperature), legend(trace.model));
+  const of = { prediction, actual: actual?.token.id ?? null, take, said, all: parts.all };
+  drawCards(parts.cards, trace, of, actions);
+  drawAll(parts, trace, state, actions, { prediction, actual, take });
+}
+
+/**
+ * All tokens: their bars and a table, opened from the card of the most likely ones.
+ * @param {ReturnType<typeof elementsOf>} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions
+ * @param {{prediction: Prediction, actual: Actual, take: Take}} of
+ */
+function drawAll(parts, trace, state, actions, { prediction, actual, take }) {
+  const isOpen = showsAllTokens(state);
+  const { section, all } = parts;
+  section.hidden = !isOpen;
+  setText(all, t("next.all", { vocab: integer(trace.model.vocab_size) }));
+  update(all, { "aria-expanded": isOpen });
+  all.onclick = () => {
+    parts.opens = !isOpen;
+    actions.set(predictionState.patch({ all: !isOpen, axis: null }));
+  };
+  if (!isOpen) return;
+  const axis = predictionState.of(state).axis ?? scaleFor(prediction.candidates);
+  parts.axis.show(axis, (name) => actions.set(predictionState.patch({ axis: name })));
+  replace(parts.formula, formula(trace.model, rowOf(state, trace), state.temperature), legend(trace.model));
   drawBarPicture(parts.picture, barsOf(prediction, { actual, take, log: axis === "log", state }));
-  replace(parts.body, rowsOf(prediction, actual, take));
+  replace(parts.body, rowsOf(prediction, actual, take), restRow(prediction, trace.model));
+  if (parts.opens) section.scrollIntoView({ block: "start" });
+  parts.opens = false;
 }
 
 /**
@@ -150,20 +185,35 @@ function tableOf(body) {
  * @param {Prediction} prediction @param {Actual} actual @param {Take} take
  */
 function rowsOf({ candidates }, actual, take) {
-  let sum = 0;
+  let total = 0;
   return candidates.map((candidate, i) => {
     const { id, before, after, kept } = candidate;
-    sum += after;
+    total += after;
     const attrs = { class: "tok", type: "button", title: t("next.take_this"), on: { click: () => take?.(id) } };
     const name = h("button", attrs, tokenText(candidate));
-    const sampled = kept ? [percent(after, 3), percent(sum, 2)] : [t("next.cut"), ""];
+    const sampled = kept ? [percent(after, 3), percent(total, 2)] : [t("next.cut"), ""];
     const cells = [i + 1, name, id, percent(before, 3), ...sampled];
     const kind = [kept ? "" : "cut", id === actual?.token.id ? "actual" : ""].join(" ");
     const data = { testid: "candidate-row", id, before, after };
-    return h(
-      "tr",
-      { class: kind, dataset: data },
-      cells.map((cell, n) => h("td", { class: COLUMNS[n] }, cell)),
-    );
+    return tableRow({ class: kind, dataset: data }, cells);
   });
 }
+
+/** All other tokens of the vocabulary, in one row. @param {Prediction} prediction @param {ModelDetail} model */
+function restRow({ candidates, n_kept: kept }, { vocab_size }) {
+  const left = (/** @type {"before"|"after"} */ which) =>
+    Math.max(0, 1 - sum(candidates.map((candidate) => candidate[which])));
+  const n = vocab_size - candidates.length;
+  const isCut = kept <= candidates.filter((one) => one.kept).length;
+  const sampled = isCut ? [t("next.cut"), ""] : [percent(left("after"), 3), percent(1, 2)];
+  const cells = ["", t("next.others", { n: integer(n) }), "", percent(left("before"), 3), ...sampled];
+  return n > 0 && tableRow({ class: isCut ? "cut" : "", dataset: { testid: "candidates-rest" } }, cells);
+}
+
+/** @param {Object<string, any>} attrs @param {any[]} cells  in the order of COLUMNS */
+const tableRow = (attrs, cells) =>
+  h(
+    "tr",
+    attrs,
+    cells.map((cell, n) => h("td", { class: COLUMNS[n] }, cell)),
+  );

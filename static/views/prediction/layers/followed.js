@@ -64,7 +64,7 @@ function followedTable(found, at, state, actions) {
  */
 function chip(found, depth, at, id, i, state, actions) {
   const p = found.probability[depth][at][i];
-  const colour = rampColour("weights", p);
+  const colour = rampColour("share", p);
   const final = found.final.ids[at];
   const label = t(actions ? "lens.chip" : "lens.chip_plain", {
     token: tokenName(found.tokens[id]),

@@ -60,7 +60,7 @@ function gridTable(found, trace) {
 /** @param {Lens} found @param {number} depth @param {number} at @param {number} id */
 function cellOf({ probability, tokens, final }, depth, at, id) {
   const p = probability[depth][at][0];
-  const colour = rampColour("weights", p);
+  const colour = rampColour("share", p);
   const data = { testid: "lens-cell", depth, at, id, p };
   // Already the model's final answer: underlined, because colour has another meaning.
   const name = final.ids[at] === id ? "lens-cell final" : "lens-cell";
