@@ -858,6 +858,24 @@ def times_as_likely(checkpoint: "Checkpoint", prompt: list[int], *ids: int) -> s
     return f"is {times}× as likely"
 
 
+INKS = """() => ["a", "b"].map((side) => {
+  const [edge, badge, bar] = [`.tree-edges .edge.${side}`, `.pair-badge.${side}`, `.pair-row .${side} > s`]
+    .map((one) => getComputedStyle(document.querySelector(one)));
+  const frame = badge.borderTopColor;
+  return { ink: [edge.stroke, frame], dashes: edge.strokeDasharray, filled: badge.backgroundColor === frame,
+    hatched: bar.backgroundImage !== "none" };
+})"""
+
+
+def are_told_apart_in_one_ink(page: "Page") -> None:
+    """Blue and brown mean that a probability rises or falls."""
+    expect(page.get_by_test_id("pair-kl")).to_be_visible()
+    a, b = page.evaluate(INKS)
+    assert a["ink"] == b["ink"]
+    assert [a["dashes"] == "none", a["filled"], a["hatched"]] == [True, True, False]
+    assert [b["dashes"] == "none", b["filled"], b["hatched"]] == [False, False, True]
+
+
 def test_two_texts_are_compared_with_the_models_own_numbers(
     page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
 ) -> None:
@@ -873,7 +891,7 @@ def test_two_texts_are_compared_with_the_models_own_numbers(
     settled(page, n + 1)
     second = ids_of(page)
     page.get_by_test_id("tree-pick").click()  # with the text that it forked from
-    expect(page.get_by_test_id("pair-kl")).to_be_visible()
+    are_told_apart_in_one_ink(page)
     assert page.get_by_test_id("pair-level").evaluate(IN_SIGHT), "a row that cuts its text may not hold the link"
     names = ["logits", f"layers.{LAYER}.attn.pattern"]
     runs = [trace(checkpoint, ids, names).tensors for ids in (first, second)]
