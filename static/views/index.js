@@ -90,7 +90,7 @@ const qkv = {
   id: "qkv",
   ofHead: true,
   roles: ["q", "k", "v"],
-  needs: ["detail"],
+  needs: (state, model) => ["detail", ...bothNeeds(state, model)],
   ...lazily(() => import("./qkv.js")),
 };
 
@@ -138,10 +138,12 @@ function termNeeds(step, state, model) {
   return step === "bias" || step === "feature" ? needsOfWeights(attention, state.layer, step === "feature") : [];
 }
 
+/** The head in the run that this one is compared with. @param {State} state @param {Model} model */
+const bothNeeds = (state, model) => (isCompared(state, model) ? ["compared_detail"] : []);
+
 /** Lines of other heads than the open one need them all. @param {State} state @param {Model} model */
 function weightNeeds(state, model) {
   const { as, heads, average } = attentionState.of(state);
-  if (isCompared(state, model)) return ["compared_detail"];
   if (state.compare) return [];
   if (as === "lines") return heads !== null ? ["heads"] : [];
   return averageNeeds(average, attentionOf(model, state.attention), state.layer);
@@ -165,7 +167,8 @@ const attention = {
   viewState: attentionState,
   needs(state, model) {
     const step = openAttentionStep(attentionOf(model, state.attention), state);
-    return ["detail", ...(step === "weights" ? weightNeeds(state, model) : termNeeds(step, state, model))];
+    const terms = step === "weights" ? [] : termNeeds(step, state, model);
+    return ["detail", ...bothNeeds(state, model), ...(step === "weights" ? weightNeeds(state, model) : terms)];
   },
   also: (state) => (namesBefore(state) ? ["compared_detail"] : []), // what stood in a cell, struck out
   draw: attentionPicture.draw,

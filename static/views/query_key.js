@@ -1,7 +1,7 @@
 /** A query × key matrix of a head, shared by weights, scores and mask. */
 
 import { drawMatrix } from "../chart/matrix/matrix.js";
-import { colourAt, weightScale } from "../chart/matrix/scale.js";
+import { colourAt, scaleLegend, weightScale } from "../chart/matrix/scale.js";
 import { cssColour, inkOn } from "../chart/theme.js";
 import { ABSENT } from "../model/compare/compare.js";
 import { leakOfRow, openSquare } from "../model/compare/measure.js";
@@ -13,12 +13,13 @@ import { position } from "../model/selection.js";
 import { inside } from "../model/sides.js";
 import { rowLabels, standsForWritten, writtenNames } from "../model/written.js";
 import { h } from "../ui/dom.js";
-import { cellWeight, percent, significant } from "../ui/format.js";
+import { cellWeight, percent, signed, significant } from "../ui/format.js";
 import { headLabel, headParts } from "../ui/heads.js";
 import { phrase, t } from "../ui/i18n.js";
 
 /**
  * @import { Matrix, Pen } from "../chart/matrix/matrix.js"
+ * @import { Scale } from "../chart/matrix/scale.js"
  * @import { Detail, ModelTrace } from "../data/model_trace.js"
  * @import { Token } from "../model/labels.js"
  * @import { Side } from "../model/sides.js"
@@ -208,6 +209,14 @@ function openedOf({ detail, attention, attentions }, { interventions }) {
   const { layer, head, mask } = detail;
   const of = { attention: attention.id, first: attentions[0].id, layer, head };
   return openedIn(mask.data, interventions, { ...of, shape: /** @type {[number, number]} */ (mask.shape) });
+}
+
+/** Of a difference: less, its colours, more. @param {Scale} scale */
+export function differenceLegend(scale) {
+  const ramp = scaleLegend(scale, { number: signed });
+  ramp.prepend(h("b", null, t("compare.less")));
+  ramp.querySelector(".ramp")?.nextElementSibling?.after(h("b", null, t("compare.more")));
+  return ramp;
 }
 
 /** What hatching is, if that is not written over it. */

@@ -13,6 +13,9 @@ import { rampStops, rgbaAt } from "../theme.js";
  * @property {boolean} [steps]  no mixing: one colour for each whole number
  */
 
+/** Of a ramp, as much as those keep that did not change where a difference is shown. */
+export const PALE = 0.4;
+
 /** From 0 to 1: of weights, and of `rowTones`. @returns {Scale} */
 export function weightScale() {
   return { stops: rampStops("weights"), min: 0, max: 1, seen: [0, 1] };
@@ -49,6 +52,9 @@ export function rowTones(values, [rows, cols], forbidden) {
   }
   return tones;
 }
+
+/** Paler, for what did not change where a difference is shown. @param {Scale} scale @returns {Scale} */
+export const paleScale = ({ min, max, ...scale }) => ({ ...scale, min: min / PALE, max: max / PALE });
 
 /** The smallest and the largest. @param {ArrayLike<number>} values @returns {[number, number]} */
 function extremes(values) {

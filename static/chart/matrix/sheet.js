@@ -5,6 +5,7 @@
 
 import { cssColour, pixelsBetween, pixelTable, rampStops } from "../theme.js";
 import { numbersOf } from "./labels.js";
+import { PALE } from "./scale.js";
 import { rowBands } from "./view.js";
 
 /**
@@ -263,9 +264,6 @@ function changeTable(signed) {
 
 /** From the middle of the ramp; further, it is all but black. */
 const STRONG_STOP = 2;
-
-/** Of the ramp of weights, as much as those keep that did not change where a difference is shown. */
-export const PALE = 0.4;
 
 /** The colours of a small picture: of its weights; in a difference of how they changed, or of weights that did not. @param {"changed"|"unchanged"|null} change */
 export function headTable(change) {

@@ -1,7 +1,6 @@
 /** One head in two runs: before, as trained; after, with the current switches; and the difference. */
 
-import { scaleLegend, signedScale, weightScale } from "../../chart/matrix/scale.js";
-import { PALE } from "../../chart/matrix/sheet.js";
+import { paleScale, signedScale, weightScale } from "../../chart/matrix/scale.js";
 import { cssColour } from "../../chart/theme.js";
 import { ABSENT, difference, isUnchanged, laid, ROUNDING } from "../../model/compare/compare.js";
 import { leakOfRow, openSquare } from "../../model/compare/measure.js";
@@ -18,10 +17,9 @@ import { runWords } from "../../ui/compare_words.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { cellWeight, number, percent, power, signed, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { drawSquare, drawWeights, hatchLegend, leakMargin } from "../query_key.js";
+import { differenceLegend, drawSquare, drawWeights, hatchLegend, leakMargin } from "../query_key.js";
 
 /**
- * @import { Scale } from "../../chart/matrix/scale.js"
  * @import { Detail, ModelTrace } from "../../data/model_trace.js"
  * @import { Laid } from "../../model/compare/compare.js"
  * @import { State } from "../../state/store.js"
@@ -168,7 +166,7 @@ function drawDifference(parts, trace, state, actions, { before, after }) {
   const isEmpty = forbidden.some(Boolean);
   const same = isUnchanged(values) ? unchangedWords(trace, state, actions) : null;
   const free = same && isFree(forbidden, size); // there the words are seen first
-  const pale = same && { ...weightScale(), max: 1 / PALE };
+  const pale = same && paleScale(weightScale());
   const legend = pale ? h("span", { class: "legend" }, t("compare.pale")) : differenceLegend(scale);
   if (isEmpty) legend.append(hatchLegend());
   replace(parts.legend, ...(same && !free ? [same, " "] : []), legend);
@@ -202,14 +200,6 @@ function drawDifference(parts, trace, state, actions, { before, after }) {
   });
   const matrix = parts.changed.place.querySelector(":scope > .matrix");
   if (matrix?.nextElementSibling !== parts.legend) matrix?.after(parts.legend);
-}
-
-/** @param {Scale} scale */
-function differenceLegend(scale) {
-  const ramp = scaleLegend(scale, { number: signed });
-  ramp.prepend(h("b", null, t("compare.less")));
-  ramp.querySelector(".ramp")?.nextElementSibling?.after(h("b", null, t("compare.more")));
-  return ramp;
 }
 
 /** A smaller picture has no room for words over it. */

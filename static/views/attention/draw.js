@@ -1,6 +1,7 @@
 /** Attention, step by step: A = softmax(QKᵀ/√d_k + M), the weights of the open head. */
 
 import { scaleLegend } from "../../chart/matrix/scale.js";
+import { isCompared } from "../../model/compare/runs.js";
 import { namesIn } from "../../model/labels.js";
 import { REASONS } from "../../model/mask_edits.js";
 import { featureOf, position } from "../../model/selection.js";
@@ -10,9 +11,9 @@ import { cellWeight, number } from "../../ui/format.js";
 import { headChip, headTitle } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { setFormulas } from "../../ui/mathml.js";
-import { drawSquare } from "../query_key.js";
+import { differenceLegend, drawSquare, hatchLegend } from "../query_key.js";
 import { buildPencil, drawPencil, underEdits } from "./pencil.js";
-import { reasonsLegend, SQUARES } from "./squares.js";
+import { changedSquare, reasonsLegend, SQUARES } from "./squares.js";
 import { drawStepper, resultOf, saysOf } from "./stepper.js";
 import { openAttentionStep } from "./steps.js";
 import { buildForms, drawWeightsStep } from "./weights.js";
@@ -181,19 +182,32 @@ const legendWords = (step, { tones, forbidden }) => ({
   forbidden: step === "feature" && forbidden ? t("matrix.hatched") : null,
 });
 
+/** @param {StepName} step @param {Square} square @param {HeadTrace} trace @param {State} state */
+function stepLegend(step, square, { detail, model }, state) {
+  const ramp = (step !== "masked" || square.tones) && scaleLegend(square.scale, legendWords(step, square));
+  const reasons = step === "masked" ? reasonsLegend(detail.mask.data) : [];
+  const one = isCompared(state, model) && h("span", null, runAlone(state));
+  return h("span", { class: "legend", dataset: { testid: "legend" } }, ramp && [...ramp.childNodes], reasons, one);
+}
+
+/** @param {NonNullable<ReturnType<typeof changedSquare>>} square */
+function changeLegend({ same, scale, forbidden }) {
+  const words = h("span", { class: "legend", dataset: { testid: "unchanged" } });
+  words.append(h("b", null, t("compare.unchanged")), h("span", null, t("compare.pale_numbers")));
+  const legend = same ? words : differenceLegend(scale);
+  if (forbidden) legend.append(hatchLegend());
+  return legend;
+}
+
 /**
  * QKᵀ, the scores, or the scores under the mask.
  * @param {Parts} parts @param {StepName} step @param {HeadTrace} trace @param {State} state @param {Actions} actions
  */
 function drawStep({ places, forms, legend, pencil: { pen } }, step, trace, state, actions) {
   const { detail } = trace;
-  const square = SQUARES[step](trace, state);
-  const ramp = (step !== "masked" || square.tones) && scaleLegend(square.scale, legendWords(step, square));
-  const reasons = step === "masked" ? reasonsLegend(detail.mask.data) : [];
-  replaceChanged(
-    legend,
-    h("span", { class: "legend", dataset: { testid: "legend" } }, ramp && [...ramp.childNodes], reasons),
-  );
+  const change = changedSquare(step, trace, state);
+  const square = change ?? SQUARES[step](trace, state);
+  replaceChanged(legend, change ? changeLegend(change) : stepLegend(step, square, trace, state));
   forms.options.hidden = true;
   for (const place of Object.values(places)) place.hidden = place !== places.alone;
   const margin = step === "feature" ? undefined : { title: "", text: () => "" }; // the place of the weights' sums

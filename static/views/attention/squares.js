@@ -3,15 +3,16 @@
  * feature's weights. The weights have ../query_key.js.
  */
 
-import { rowTones, signedScale, weightScale } from "../../chart/matrix/scale.js";
+import { paleScale, rowTones, signedScale, weightScale } from "../../chart/matrix/scale.js";
 import { cssColour, currentTheme } from "../../chart/theme.js";
+import { isDifference } from "../../model/compare/runs.js";
 import { headOf } from "../../model/identities.js";
 import { reasonNames } from "../../model/mask_edits.js";
 import { cellIn, largest } from "../../model/matrix.js";
 import { featureOf } from "../../model/selection.js";
 import { biasRole, sliceOf } from "../../model/weight_arithmetic.js";
 import { h } from "../../ui/dom.js";
-import { cellWeight, number, significant } from "../../ui/format.js";
+import { cellWeight, number, signed, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { cachedMatrix, dots } from "../computation/matrices.js";
 import { roleName } from "../formulas.js";
@@ -205,6 +206,49 @@ function feature(trace, state) {
 
 /** The largest absolute value in any of these. @param {...ArrayLike<number>} all */
 const furthest = (...all) => Math.max(...all.map((data) => Math.abs(data[largest(data)])));
+
+/** Steps whose numbers no mask changes, or of which only one run is here. */
+const ALONE = ["bias", "feature"];
+
+/**
+ * after − before at a step, or its pale numbers where none changed; null: one run is shown, or the other one has other cells.
+ * @param {string} step @param {HeadTrace} trace @param {State} state @returns {Square & {same: boolean}|null}
+ */
+export function changedSquare(step, trace, state) {
+  const { detail, comparedDetail: was } = trace;
+  if (!isDifference(state) || ALONE.includes(step) || was?.mask?.data.length !== detail.mask.data.length) return null;
+  const of = (/** @type {Detail} */ one) => SQUARES[step]({ ...trace, detail: one }, state);
+  const [after, before] = [of(detail), of(was)];
+  const cols = detail.mask.shape[1];
+  const reasons = step === "masked" ? detail.mask.data.map((one, at) => one && was.mask.data[at] && one) : null;
+  const forbidden = reasons?.some(Boolean) ? reasons : null;
+  const values = Float32Array.from(after.values, (now, at) => (now === before.values[at] ? 0 : now - before.values[at]));
+  const finite = values.filter((value) => Number.isFinite(value));
+  const alone = { ...after, tones: after.tones, forbidden, reasons: forbidden ?? undefined };
+  if (values.every((value) => Math.abs(value) < SAME))
+    return { ...alone, same: true, scale: paleScale(after.scale), faint: { below: Infinity, ink: cssColour("--ink-2") } };
+  return {
+    ...{ ...alone, id: `${after.id}-difference`, title: t("compare.step_difference", { what: after.title }) },
+    ...{ same: false, values, tones: undefined, ink: undefined, scale: signedScale(finite, "signed", LEAST) },
+    cellText: (value) => (Math.abs(value) < UNCHANGED ? "" : gapText(value, cols <= 10 ? 2 : 1)),
+    words(row, col) {
+      const at = row * cols + col;
+      if (forbidden?.[at]) return ["matrix.forbidden", { reason: t("compare.same_run") }];
+      const [was, is] = [before, after].map((one) => infinite(one.values[at]) ?? significant(one.values[at], 5));
+      return ["compare.cell", { value: gapText(values[at], 4), was, is }];
+    },
+  };
+}
+
+/** Smaller differences are rounding; and the least that may have full colour. */
+const [SAME, LEAST] = [1e-4, 0.01];
+/** A smaller one is not written. */
+const UNCHANGED = 0.05;
+
+/** −∞ and +∞: hidden in one run only. @param {number} value */
+const infinite = (value) => (Number.isFinite(value) ? null : `${value < 0 ? "−" : "+"}∞`);
+/** @param {number} value @param {number} digits */
+const gapText = (value, digits) => infinite(value) ?? signed(value, digits);
 
 /** By step, of a trace and a state. @type {Record<string, (trace: HeadTrace, state: State) => Square>} */
 export const SQUARES = {
