@@ -2,12 +2,15 @@
 
 import { roomBeside } from "../chart/matrix/layout.js";
 import { drawMatrix } from "../chart/matrix/matrix.js";
-import { scaleLegend, signedScale } from "../chart/matrix/scale.js";
+import { paleScale, scaleLegend, signedScale } from "../chart/matrix/scale.js";
+import { isUnchanged, rowsChanged } from "../model/compare/compare.js";
+import { comparisonOf, isBefore, isCompared } from "../model/compare/runs.js";
 import { has, normLetters, normPlace, stackOf } from "../model/description.js";
 import { labelsOf, namesIn } from "../model/labels.js";
+import { cellIn } from "../model/matrix.js";
 import { position } from "../model/selection.js";
 import { h, perRoot, replace, setText } from "../ui/dom.js";
-import { number, significant } from "../ui/format.js";
+import { number, signed, significant } from "../ui/format.js";
 import { headLabel, headParts } from "../ui/heads.js";
 import { phrase, t } from "../ui/i18n.js";
 import { math, mi, mo, mtext, sub } from "../ui/mathml.js";
@@ -70,7 +73,7 @@ function third(name) {
   const title = h("h2", null, h("b", { class: name }, name.toUpperCase()), head);
   const about = h("span", { class: "dim" }, t(`matrix.${name}_about`));
   const header = h("div", { class: "third-head" }, title, about, h("span", { class: "grow" }), legend);
-  return { head, legend, place, element: h("section", { class: "third" }, header, place) };
+  return { head, about, legend, place, element: h("section", { class: "third" }, header, place) };
 }
 
 /** @type {HeadDraw} */
@@ -112,28 +115,53 @@ const madeOf = (attention, name) => ({
  * @param {Actions & {redraw: () => void}} actions
  */
 function drawThird(parts, name, trace, state, actions) {
-  const { head, legend, place } = parts.thirds[name];
-  const { data, shape } = trace.detail[name];
-  const [n, dHead] = shape;
-  const scale = signedScale(data, name);
-  replace(head, `${n} × ${dHead}`);
+  const { head, about, legend, place } = parts.thirds[name];
+  const own = trace.detail[name];
+  const [n, dHead] = own.shape;
+  const change = changeOf(name, trace, state);
+  const same = change !== null && isUnchanged(change.values);
+  const shown = change && !same ? change.values : own.data;
+  const plain = signedScale(shown, change && !same ? "signed" : name);
+  const scale = same ? paleScale(plain) : plain;
+  replace(head, same ? t("card.same") : change ? t("compare.difference_about") : `${n} × ${dHead}`);
+  about.hidden = change !== null;
   replace(legend, scaleLegend(scale, { number: (value) => number(value, 2) }));
   drawMatrix(place, {
     id: name,
     label: t("matrix.label_qkv", { name: name.toUpperCase(), of: headLabel(trace.model, state), n, d_head: dHead }),
-    values: data,
+    values: shown,
     shape: [n, dHead],
-    forbidden: null,
+    forbidden: change?.forbidden.some(Boolean) ? change.forbidden : null,
     rows: rowsOf(name, trace, position(state, trace), parts.beside),
     cols: { labels: dimensions(dHead), title: t("matrix.dimension_axis"), role: "" },
     scale,
     tall: parts.beside,
     bare: parts.beside,
     cellText: (value) => number(value, 1),
-    ...wordsOf(name, trace),
+    ...wordsOf(name, trace, change),
     ...choiceOf(parts, name, position(state, trace), actions),
     filename: ["chumoku", ...headParts(trace.model, state), name].join("-"),
   });
+}
+
+/**
+ * after − before, and one component of it in words; null: one run is shown.
+ * @param {Name} name @param {HeadTrace} trace @param {State} state
+ */
+function changeOf(name, { attention, model, detail, comparedDetail }, state) {
+  const [own, other] = [detail[name], comparedDetail?.[name]];
+  if (!isCompared(state, model) || !other) return null;
+  const alignment = comparisonOf(state, model).sides[name === "q" ? attention.queries : attention.keys];
+  if (!alignment) return null;
+  const changed = rowsChanged(own, other, alignment, isBefore(state));
+  const cell = (/** @type {number} */ row, /** @type {number} */ col) => {
+    const there = alignment.at(row);
+    if (there === null) return t("compare.nothing_beside");
+    const [mine, others] = [cellIn(own, row, col), cellIn(other, there, col)].map((one) => significant(one));
+    const [was, is] = isBefore(state) ? [mine, others] : [others, mine];
+    return t("compare.cell", { value: signed(changed.values[row * own.shape[1] + col]), was, is });
+  };
+  return { ...changed, cell };
 }
 
 /** A row of Q is a query's, of K and V a key's. @param {ModelTrace} trace @param {Name} name */
@@ -159,12 +187,13 @@ function rowsOf(name, trace, { key }, beside) {
 
 /**
  * One component, for the hover and for the readout.
- * @param {Name} name @param {HeadTrace} trace @returns {Pick<Matrix, "hover"|"describe">}
+ * @param {Name} name @param {HeadTrace} trace @param {ReturnType<typeof changeOf>} change @returns {Pick<Matrix, "hover"|"describe">}
  */
-function wordsOf(name, trace) {
+function wordsOf(name, trace, change) {
   const { data, shape } = trace.detail[name];
   const tokens = labelsIn(trace, name);
-  const value = (/** @type {number} */ row, /** @type {number} */ col) => significant(data[row * shape[1] + col], 5);
+  const one = (/** @type {number} */ row, /** @type {number} */ col) => significant(data[row * shape[1] + col], 5);
+  const value = change?.cell ?? one;
   const token = (/** @type {number} */ row) => namedLabel(tokens[row], name);
   return {
     hover: (row, col) => [`${name}(${tokens[row]})[${col}] = ${value(row, col)}`],

@@ -537,6 +537,30 @@ def test_what_a_head_passes_on_is_compared_too(page: "Page", model: checkpoint.C
     expect(readout).to_contain_text(f"dimension {largest}: 0.0000")
 
 
+def test_each_step_draws_the_difference_of_both_runs(page: "Page", model: checkpoint.Checkpoint) -> None:
+    """QKᵀ, the scores, with the mask, and q, k, v: after − before; a cell that one run hides is infinite."""
+    names = [f"layers.{LAYER}.attn.{role}" for role in ("q", "k", "v", "scores")]
+    ids = model.tokenizer.encode(TEXT)
+    runs = [trace(model, ids, names, use=use).tensors for use in (TRAINED, Masks(causal=False))]
+    q, k, v, scores = (runs[1][name][HEAD] - runs[0][name][HEAD] for name in names)
+    root = model.config.d_head**0.5
+    for step, matrix, factor in (("qk", "qk", root), ("scaled", "scores", 1.0), ("masked", "masked", 1.0)):
+        open_page_at(page, causal=False, compare="on", view="attention", attention__step=step)
+        expect(page.locator(f"[data-matrix={matrix}-difference]")).to_be_visible()
+        found = cells(page, f"{matrix}-difference")
+        for row, numbers in enumerate(found):
+            seen = numbers[: row + 1] if step == "masked" else numbers
+            assert seen == pytest.approx((scores[row, : len(seen)] * factor).tolist(), abs=1e-4)
+            if step == "masked":
+                assert set(numbers[row + 1 :]) <= {None, math.inf}
+    expect(page.locator("[data-station=attention] .legend:visible").first).to_contain_text("+∞: hidden before")
+    open_page_at(page, causal=False, compare="on", view="qkv", query=8, key=7)
+    for name, change in (("q", q), ("k", k), ("v", v)):
+        for numbers, row in zip(cells(page, name), change, strict=True):
+            assert numbers == pytest.approx(row.tolist(), abs=1e-5)
+    expect(page.locator("[data-matrix=q] ~ [data-testid=readout]")).to_contain_text(f"{q[8, 0]:+.4f}".replace("-", "−"))
+
+
 def test_padded_values_are_compared_on_the_rows_of_the_sentence(page: "Page", model: checkpoint.Checkpoint) -> None:
     open_page_at(page, view="av", pad=2, padding=False, compare="on")
     tap, ids = f"layers.{LAYER}.attn.z", model.tokenizer.encode(TEXT)

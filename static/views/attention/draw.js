@@ -1,7 +1,7 @@
 /** Attention, step by step: A = softmax(QKᵀ/√d_k + M), the weights of the open head. */
 
 import { scaleLegend } from "../../chart/matrix/scale.js";
-import { isCompared } from "../../model/compare/runs.js";
+import { isBefore, isCompared } from "../../model/compare/runs.js";
 import { namesIn } from "../../model/labels.js";
 import { REASONS } from "../../model/mask_edits.js";
 import { featureOf, position } from "../../model/selection.js";
@@ -186,15 +186,18 @@ const legendWords = (step, { tones, forbidden }) => ({
 function stepLegend(step, square, { detail, model }, state) {
   const ramp = (step !== "masked" || square.tones) && scaleLegend(square.scale, legendWords(step, square));
   const reasons = step === "masked" ? reasonsLegend(detail.mask.data) : [];
-  const one = isCompared(state, model) && h("span", null, runAlone(state));
+  const run = t(`compare.side.${isBefore(state) ? "before" : "after"}`);
+  const one = isCompared(state, model) && h("span", null, t("compare.shows_run", { run }));
   return h("span", { class: "legend", dataset: { testid: "legend" } }, ramp && [...ramp.childNodes], reasons, one);
 }
 
 /** @param {NonNullable<ReturnType<typeof changedSquare>>} square */
-function changeLegend({ same, scale, forbidden }) {
+function changeLegend({ same, scale, forbidden, values }) {
   const words = h("span", { class: "legend", dataset: { testid: "unchanged" } });
   words.append(h("b", null, t("compare.unchanged")), h("span", null, t("compare.pale_numbers")));
   const legend = same ? words : differenceLegend(scale);
+  for (const end of same ? [] : [Infinity, -Infinity].filter((one) => values.includes(one)))
+    legend.append(h("span", { class: "item" }, t(end > 0 ? "compare.allowed_now" : "compare.hidden_now")));
   if (forbidden) legend.append(hatchLegend());
   return legend;
 }

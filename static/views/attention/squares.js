@@ -222,14 +222,28 @@ export function changedSquare(step, trace, state) {
   const cols = detail.mask.shape[1];
   const reasons = step === "masked" ? detail.mask.data.map((one, at) => one && was.mask.data[at] && one) : null;
   const forbidden = reasons?.some(Boolean) ? reasons : null;
-  const values = Float32Array.from(after.values, (now, at) => (now === before.values[at] ? 0 : now - before.values[at]));
+  const values = Float32Array.from(after.values, (now, at) =>
+    now === before.values[at] ? 0 : now - before.values[at],
+  );
   const finite = values.filter((value) => Number.isFinite(value));
   const alone = { ...after, tones: after.tones, forbidden, reasons: forbidden ?? undefined };
   if (values.every((value) => Math.abs(value) < SAME))
-    return { ...alone, same: true, scale: paleScale(after.scale), faint: { below: Infinity, ink: cssColour("--ink-2") } };
+    return {
+      ...alone,
+      same: true,
+      scale: paleScale(after.scale),
+      faint: { below: Infinity, ink: cssColour("--ink-2") },
+    };
   return {
     ...{ ...alone, id: `${after.id}-difference`, title: t("compare.step_difference", { what: after.title }) },
-    ...{ same: false, values, tones: undefined, ink: undefined, scale: signedScale(finite, "signed", LEAST) },
+    // A cell that one run hides has no colour: no number is as large.
+    ...{
+      tones: values.map((value) => (Number.isFinite(value) ? value : 0)),
+      same: false,
+      values,
+      ink: undefined,
+      scale: signedScale(finite, "signed", LEAST),
+    },
     cellText: (value) => (Math.abs(value) < UNCHANGED ? "" : gapText(value, cols <= 10 ? 2 : 1)),
     words(row, col) {
       const at = row * cols + col;

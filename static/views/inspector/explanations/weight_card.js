@@ -140,7 +140,8 @@ function movedWords(trace, { query }, { row: was }) {
     h("b", { class: "mono" }, signed(gaps[at], 2)),
   ];
   const [most, least] = [indexOfMost(gaps), indexOfMost(gaps.map((gap) => -gap))];
-  return phrase("card.row_moved", { winner: h("span", null, named(most)), loser: h("span", null, named(least)) });
+  const words = { winner: h("span", null, named(most)), loser: h("span", null, named(least)) };
+  return h("span", null, phrase("card.row_moved", words));
 }
 
 /** eˢ ÷ Σ. @param {Terms} terms */
