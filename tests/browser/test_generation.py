@@ -850,6 +850,26 @@ def test_the_sentence_offers_to_compare_with_the_text_that_was_left(page: "Page"
     expect(tokens.nth(-1)).to_contain_text(left)
 
 
+def test_an_open_head_offers_the_other_text_too(page: "Page", text: str) -> None:
+    page.goto(link({"text": text, "view": "attention", "layer": 5, "head": 5, "seed": SEED, "river.shown": "on"}))
+    page.wait_for_selector('body[data-state="ready"]')
+    tokens, says = page.get_by_test_id("token"), page.get_by_test_id("river-says")
+    n = tokens.count()
+    page.get_by_test_id("gen-step").click()
+    expect(tokens).to_have_count(n + 1)
+    expect(says).to_contain_text("The model wrote")
+    page.get_by_test_id("gen-back").click()
+    expect(tokens).to_have_count(n)
+    page.locator(".likely:not(.falls)").nth(1).click()
+    expect(says.get_by_test_id("compare-texts")).to_be_visible()
+    page.get_by_test_id("gen-back").click()
+    expect(tokens).to_have_count(n)
+    expect(says).to_contain_text(re.compile(r"^Head 5·5: .* attends to "))
+    expect(says.get_by_test_id("hide-in-head").or_(says.get_by_test_id("hide-in-layer"))).to_have_count(1)
+    says.get_by_test_id("other-text").click()
+    expect(tokens).to_have_count(n + 1)
+
+
 def times_as_likely(checkpoint: "Checkpoint", prompt: list[int], *ids: int) -> str:
     """What is said of how much likelier one of two tokens is after a prompt, to two digits."""
     p = trace(checkpoint, prompt, ["logits"]).tensors["logits"][-1].double().softmax(-1)

@@ -22,7 +22,7 @@ import {
   rowName,
   shareBetween,
 } from "./names.js";
-import { besideWritten, comesWords, keptWords, spotWords, writtenWords } from "./spots.js";
+import { besideWritten, comesWords, otherTextWords, spotWords, writtenWords } from "./spots.js";
 
 /**
  * @import { Edge } from "../../model/interventions.js"
@@ -62,18 +62,22 @@ export function sentenceOf(facts, predicts, head, written = null, spot = null) {
     return [...changeWords(facts, predicts, head), ...said];
   }
   if (facts.fall) return changeWords(facts, predicts);
-  if (head) return headSentence(facts, head);
+  const other = written ? otherTextWords(written) : [];
+  if (head) return [...headSentence(facts, head, other.length > 0), ...other];
   if (wrote) return writtenWords(facts, { ...written, step });
   const there = spot && spot.at !== "prediction" && spotWords(spot);
   if (there) return there;
   if (facts.isEnd) return [t("generation.end_of_text"), isTranslation(facts) ? t("river.pick") : ""];
   const second = spot?.at === "prediction" ? secondWords(facts) : [];
   const says = [...saysWords(facts, predicts), ...second, ...comesWords(facts.comes ?? null), ...sourceWords(facts)];
-  return [...says, ...(written?.kept ? keptWords() : [h("span", { class: "tells" }, decidingWords(facts))])];
+  return [...says, ...(other.length > 0 ? other : [h("span", { class: "tells" }, decidingWords(facts))])];
 }
 
-/** What the chosen token of an open head attends to, and what hiding that in this head and in its layer does. @param {Facts} facts @param {HeadSaid} said @returns {Words} */
-function headSentence(facts, { layer, head, edge, weight, most, masked }) {
+/**
+ * What the chosen token of an open head attends to, and what hiding that in this head and in its layer does.
+ * @param {Facts} facts @param {HeadSaid} said @param {boolean} brief  only in this head: something else is offered, too @returns {Words}
+ */
+function headSentence(facts, { layer, head, edge, weight, most, masked }, brief) {
   const words = { layer, head, query: queryMark(queryNameOf(facts, edge)), key: keyMark(keyNameOf(facts, edge)) };
   if (masked) return phrase("say.head_masked", words);
   const first = phrase(`say.${attendsKey(facts, edge, most)}${weight === null ? "" : "_weight"}`, {
@@ -108,7 +112,8 @@ function headSentence(facts, { layer, head, edge, weight, most, masked }) {
   const offered = [inHead, inLayer].map(matters); // what changes nothing is not offered
   if (inLayer && !offered[0] && !offered[1]) return [...first, t("say.hide_nothing")];
   const [ofHead, ofLayer] = offered;
-  return [...first, ...(ofHead ? [offer("head", ofHead)] : []), ...(ofLayer ? [offer("layer", ofLayer)] : [])];
+  const rest = ofLayer && !(brief && ofHead) ? [offer("layer", ofLayer)] : [];
+  return [...first, ...(ofHead ? [offer("head", ofHead)] : []), ...rest];
 }
 
 /** Whether a probability changes by half a point, or by a tenth of itself where it is written otherwise. @param {number} before @param {number} after */

@@ -230,9 +230,14 @@ export function writtenWords({ names, row, written, answers, comes }, { step, ke
     most: briefPercent(likelier?.before ?? 0),
   });
   words.push(...nextWords(answers[0], comes ?? null, likelier !== null && !step.taken));
-  if (blocked || playing) return words;
-  if (other) return [...words, " ", otherButton(other)];
-  return [...words, ...(kept ? keptWords() : forked ? [" ", compareButton()] : [])];
+  return [...words, ...otherTextWords({ kept, forked, other, playing, blocked })];
+}
+
+/** The button that leads to the text which was left here, or that shows both. @param {Omit<Written, "step"|"newest">} written @returns {Words} */
+export function otherTextWords({ kept, forked, other, playing, blocked }) {
+  if (blocked || playing) return [];
+  if (other) return [" ", otherButton(other)];
+  return kept ? keptWords() : forked ? [" ", compareButton()] : [];
 }
 
 /**
@@ -293,7 +298,7 @@ function likelierOf({ before, from, settings }) {
 }
 
 /** That the text which was left is kept, and the button that shows both. @returns {Words} */
-export function keptWords() {
+function keptWords() {
   return [h("span", { class: "opens-drawer" }, phrase("say.kept", { compare: compareButton() }))];
 }
 
@@ -319,14 +324,15 @@ export function writtenOf({ trace: { written }, actions }, row) {
   const { lesson, drawer, tree } = actions.get();
   const fork = lesson === null ? session.fork() : null;
   const kept = fork?.at === session.here();
-  if (!step && !kept) return null;
+  const other = lesson === null ? session.other() : null;
+  if (!step && !kept && !other) return null;
   const compares = drawer === "generation" && tree.pair.length === 2; // they stand below already
   return {
     step,
     newest: session.isNewest(),
     kept: kept && !compares,
     forked: fork !== null && !compares,
-    other: lesson === null ? session.other() : null,
+    other,
     playing: player.doing === "play",
     blocked: session.blocked() !== null,
   };
