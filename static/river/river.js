@@ -414,7 +414,8 @@ const textWidth = (node, weight) =>
     : [...node.childNodes].reduce((sum, one) => sum + textWidth(one, WEIGHTS[one.nodeName] ?? weight), 0);
 
 /** What a phone leaves out of the sentence (css/layout.css). */
-const LEFT_OUT = ".roomy, .tells ~ .tells, [data-puts=edges], [data-puts=padding]";
+const LEFT_OUT =
+  ".roomy, .tells ~ .tells, :is([data-puts=edges], [data-puts=padding], [data-puts=heads], [data-place=head] [data-puts=causal])";
 
 /** Say what differs from what was said last: it is read aloud. @param {HTMLElement} says @param {(Node|string)[]} words */
 function say(says, words) {

@@ -55,7 +55,10 @@ export function createEdits(actions, model, set, ground) {
   const sides = segment(t("compare.sides"), SIDES, "compare", (side) => t(`compare.side.${side}`));
   const { undo, redo, all, see } = createUndo(actions, model, set, ground);
   const list = createList(set);
-  const changed = h("span", { class: "what", dataset: { testid: "changed" } });
+  let lines = /** @type {MaskLine[]} */ ([]);
+  const asTrained = () => set((state) => Object.assign({}, ...lines.map(({ undone }) => undone(state))));
+  const attributes = { class: "what", type: "button", title: t("edits.remove_about") };
+  const changed = h("button", { ...attributes, dataset: { testid: "changed" }, on: { click: asTrained } });
   const slot = h("div", { class: "edits-slot" }, list.node, all);
   const beside = h("div", { class: "edits-beside" }, h("div", { class: "undoing" }, undo, redo), sides.box);
   const row = h("div", { class: "edits" }, changed, slot, beside);
@@ -72,6 +75,7 @@ export function createEdits(actions, model, set, ground) {
       const live = state.file === null;
       const groups = live ? groupsOf(state, now) : [];
       const masks = live ? maskLines(state, now) : [];
+      lines = masks;
       const count = groups.length + masks.length;
       const undoes = see(count);
       const refused = groups.map((group) => refusalOf(group, state, actions.refusals));
@@ -82,6 +86,7 @@ export function createEdits(actions, model, set, ground) {
       row.hidden = sides.box.hidden && !undoes;
       actions.page.classList.toggle("has-edits", !row.hidden);
       setText(changed, row.hidden ? "" : changedWords(state, now));
+      update(changed, { disabled: masks.length === 0 });
     },
   };
 

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.helpers import drawn, link, loaded
+from tests.browser.test_legible import CANVAS_TEXTS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -423,6 +424,32 @@ def test_on_a_phone_every_tool_has_its_word_and_a_change_stays_in_sight(
     page.locator("[data-switch=causal]").tap()
     expect(page.get_by_test_id("edits-list")).to_be_visible()  # of two edits, which leave Undo its room
     expect(page.get_by_test_id("edit-undo")).to_be_in_viewport(ratio=1)
+
+
+def test_on_a_phone_an_edit_says_what_was_what_comes_next_and_the_way_back(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.add_init_script(f"({CANVAS_TEXTS})()")
+    page.goto(f"/?view=attention&layer=5&head=5&query=13&key=4&river.shown=on#text={STORY}")
+    drawn(page)
+    page.get_by_test_id("head-eye").tap()
+    says = page.get_by_test_id("river-says")
+    expect(says.get_by_role("button", name="Switch off 3·4 too")).to_be_in_viewport(ratio=1)
+    expect(says).to_contain_text(re.compile(r"falls from 98\s%\sto 93\s%"))
+    page.wait_for_function(WROTE, arg="98 → 93\u202f%")
+    page.get_by_test_id("edit-undo").tap()
+    page.goto(f"/?view=model&layer=5&river.shown=on#text={STORY}")
+    page.wait_for_selector('body[data-state="ready"]')
+    for back in (says.get_by_role("button", name="Switch back on"), page.get_by_test_id("changed")):
+        page.locator("[data-switch=causal]").tap()
+        expect(page.get_by_test_id("changed")).to_be_in_viewport(ratio=1)
+        expect(says.get_by_role("button", name="Switch back on")).to_be_in_viewport(ratio=1)
+        assert says.evaluate("(one) => one.getBoundingClientRect().height") < 60, "two lines"
+        back.tap()
+        expect(page.get_by_test_id("changed")).to_be_hidden()
+
+
+# Whether the river has written these words.
+WROTE = """(words) => wrote(document.querySelector('[data-testid=river]')).some(({ text }) => text === words)"""
 
 
 def test_on_a_phone_undo_keeps_its_place_and_no_cell_moves_under_the_pencil(open_page: "Callable[..., Page]") -> None:

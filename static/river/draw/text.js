@@ -103,8 +103,8 @@ export function drawLens(pen, { bands: [band], lens, only }, style) {
 
 // The answer, with a bar for each probability.
 
-/** A column that is no wider than this has no room for what a number was before. */
-const CHANGES = 100;
+/** A column that is no wider than this has room for what a number was before only beside a short name, which may be a bit smaller. */
+const [CHANGES, SMALLER] = [100, 0.8];
 
 /** Where names and numbers stand in lines, a bar is so high and lies right under its line, over the whole width: an edit changes no scale. */
 const [THICK, THIN, UNDER] = [8, 3, 16];
@@ -121,13 +121,16 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
   const high = inLine ? THIN : THICK;
   bars.forEach(({ name, p, text: now, change, points, before, rest, signed }, i) => {
     const top = y + i * step;
-    const narrow = width <= CHANGES * style.type;
-    const text = (narrow ? signed && points : change) || now;
-    write(pen, style, { size: 13, colour: colours.dim, align: "right" });
-    if (grown === 1) pen.fillText(text, x + width, top + 14 * style.type);
-    const room = width - pen.measureText(text).width - 6;
     const face = { colour: rest ? colours.dim : colours.ink, bold: i === 0 };
     const full = rest || inLine ? 13 : 15;
+    write(pen, style, { size: full, ...face });
+    const least = SMALLER * pen.measureText(name).width;
+    write(pen, style, { size: 13, colour: colours.dim, align: "right" });
+    const roomBeside = (/** @type {string} */ number) => width - pen.measureText(number).width - 6;
+    const narrow = width <= CHANGES * style.type;
+    const text = (narrow && signed ? points : (!narrow || (change && roomBeside(change) >= least)) && change) || now;
+    if (grown === 1) pen.fillText(text, x + width, top + 14 * style.type);
+    const room = roomBeside(text);
     write(pen, style, { size: full, ...face });
     // The first one and that of all others are never cut.
     if (i === 0 || rest)

@@ -181,10 +181,10 @@ function backWords(facts, { causal, layers, heads, pads }, of = "") {
   return [" ", edit("padding-other", t(pads.read ? "say.padding_on" : "say.padding_off"), { puts: "padding" })];
 }
 
-/** A phone has no third line for it. @param {Facts} facts @param {NonNullable<Facts["needed"]>} head @returns {Words} */
+/** @param {Facts} facts @param {NonNullable<Facts["needed"]>} head @returns {Words} */
 function neededWords(facts, { name, p }) {
   const cut = edit("head-off-too", t("say.head_off_too", { head: name }), { turns: "needed" });
-  return [h("span", { class: "tells roomy" }, ...furtherWords(facts, cut, p))];
+  return [h("span", { class: "tells" }, ...furtherWords(facts, cut, p))];
 }
 
 // What it did in the open head.
