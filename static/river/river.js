@@ -116,8 +116,8 @@ const TOLD = /\b(next|classes|attention)\b/;
 /** Whether a quiz asks for what it would tell: then it is a strip, with the streams alone. @param {State} state @param {HTMLElement|null} page */
 const isCovered = ({ quiz }, page) => quiz && TOLD.test(page?.dataset.quiz ?? "next");
 
-/** Down to here the start page says what the lines are (css/start.css). */
-const KEY_ENDS = 160;
+/** Where the answers begin higher, there is no room over them for what the lines are (css/start.css); what the name of the answers takes. */
+const [KEY_ENDS, OVER_ANSWERS] = [130, 32];
 
 /** How many answers have a bar: in the whole picture, and in the strip. */
 const [BARS, FEW_BARS] = [5, 2];
@@ -129,22 +129,29 @@ const GATHERING = 200;
 function createRiver(parts) {
   let now = /** @type {Now|null} */ (null);
   let last = /** @type {Facts|null} */ (null);
-  const board = createRiverBoard(parts.board, ({ foot, answers, table, said, bands, only, squares, lens }) => {
-    parts.which.classList.toggle("in-heads", said?.beside === true && foot !== null);
-    parts.which.classList.toggle("over-heads", only !== null && squares.length > 0);
-    parts.root.style.setProperty("--heads-top", squares.length ? `${Math.min(...squares.map(({ y }) => y))}px` : "");
-    parts.root.style.setProperty("--said", `${said?.y ?? 0}px`);
-    parts.root.classList.toggle("with-heads", foot !== null);
-    parts.root.style.setProperty("--foot", `${foot ?? 0}px`);
-    parts.root.style.setProperty("--foot-width", `${answers.width}px`);
-    parts.root.style.setProperty("--table", `${table ?? 0}px`);
-    const room = roomBeside({ bands, said, squares, lens });
-    parts.root.classList.toggle("two-stacks", room !== null);
-    for (const side of /** @type {const} */ (["x", "y", "width"]))
-      parts.root.style.setProperty(`--read-${side}`, `${room?.[side] ?? 0}px`);
-    parts.root.style.setProperty("--answers-x", `${answers.x}px`);
-    if (parts.root.parentElement) parts.root.parentElement.dataset.answers = answers.y < KEY_ENDS ? "high" : "low";
-  });
+  const board = createRiverBoard(
+    parts.board,
+    ({ height, keyOver, foot, answers, table, said, bands, only, squares, lens }) => {
+      parts.which.classList.toggle("in-heads", said?.beside === true && foot !== null);
+      parts.which.classList.toggle("over-heads", only !== null && squares.length > 0);
+      parts.root.style.setProperty("--heads-top", squares.length ? `${Math.min(...squares.map(({ y }) => y))}px` : "");
+      parts.root.style.setProperty("--said", `${said?.y ?? 0}px`);
+      parts.root.classList.toggle("with-heads", foot !== null);
+      parts.root.style.setProperty("--foot", `${foot ?? 0}px`);
+      parts.root.style.setProperty("--foot-width", `${answers.width}px`);
+      parts.root.style.setProperty("--table", `${table ?? 0}px`);
+      const room = roomBeside({ bands, said, squares, lens });
+      parts.root.classList.toggle("two-stacks", room !== null);
+      for (const side of /** @type {const} */ (["x", "y", "width"]))
+        parts.root.style.setProperty(`--read-${side}`, `${room?.[side] ?? 0}px`);
+      parts.root.style.setProperty("--answers-x", `${answers.x}px`);
+      parts.root.classList.toggle("key-over", keyOver);
+      parts.root.style.setProperty("--over-answers", `${(foot ?? 0) - answers.y + OVER_ANSWERS}px`);
+      const panel = parts.root.parentElement;
+      panel?.style.setProperty("--over-answers", `${height - answers.y + OVER_ANSWERS}px`);
+      if (panel) panel.dataset.answers = answers.y < KEY_ENDS ? "high" : "low";
+    },
+  );
   const rolls = { rolled: rolledOnce(), before: rolledOnce(), compared: rolledOnce() };
   const measuring = createKnockoutMeasuring(soon);
   const watch = createWatch(parts, (time) => {

@@ -1068,6 +1068,31 @@ def test_the_first_written_token_moves_no_head_and_no_answer(page: "Page", size:
     assert page.get_by_test_id("river").evaluate(places) == before
 
 
+@pytest.mark.parametrize("size", [(1280, 720), (1440, 900)])
+def test_the_key_and_the_prediction_stay_where_they_are_on_the_start_page(
+    open_page: "Callable[..., Page]", size: tuple[int, int]
+) -> None:
+    page = open_page(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce")
+    page.goto("/?start")
+    page.wait_for_selector('body[data-state="ready"]')
+    expect(page.locator(".first")).to_have_count(0)
+    expect(page.locator(".start-key")).to_be_visible()
+    places = """async () => {
+      const canvas = document.querySelector('[data-testid=river]');
+      const { answers, links } = (await import('/static/river/board.js')).sceneOf(canvas);
+      const { x, y } = canvas.getBoundingClientRect();
+      const name = links.find(({ to }) => to === 'prediction');
+      const keys = [...document.querySelectorAll('[data-testid=river-key]')];
+      const box = keys.find((one) => one.getBoundingClientRect().width).getBoundingClientRect();
+      return [x + answers.x, y + answers.y, x + name.x, y + name.y, box.x, box.y];
+    }"""
+    before = page.evaluate(places)
+    page.get_by_test_id("start-step").click()
+    expect(page.get_by_test_id("token")).to_have_count(15)
+    expect(page.get_by_test_id("river-legend").get_by_test_id("river-key")).to_be_visible()
+    assert page.evaluate(places) == pytest.approx(before, abs=1)
+
+
 # --- into a layer -----------------------------------------------------------------------------------------------------
 
 

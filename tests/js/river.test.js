@@ -928,6 +928,35 @@ test("the bars of a short sentence begin below the name of their place", () => {
   assert.ok(height >= answers.y + 6 * answers.step);
 });
 
+test("the answers and the key over them stand where they do on the start page, however many rows there are", () => {
+  for (const [n, lowestAnswer] of [
+    [10, 380],
+    [14, 380],
+    [40, 500],
+  ]) {
+    const of = (more = {}) =>
+      riverLayout(rollout(rivers(story(n)), "main", n - 1), n - 1, {
+        ...{ ...FRAME, places: { embedding: 60, prediction: 60 }, answers: 6, lowestAnswer },
+        ...more,
+      });
+    const [start, open] = [of({ start: true }), of()];
+    assert.deepEqual(start.answers, open.answers);
+    assert.equal(open.answers.y + 6 * open.answers.step, lowestAnswer);
+    const [name, same] = [start, open].map(({ links }) => links.find(({ to }) => to === "prediction"));
+    assert.deepEqual(name, same);
+    assert.deepEqual(
+      start.links.map(({ to }) => to),
+      ["prediction"],
+      "the start page names no other place",
+    );
+  }
+  const short = riverLayout(rollout(rivers(story(3)), "main", 2), 2, { ...FRAME, answers: 6, lowestAnswer: 700 });
+  assert.ok(short.answers.y <= short.lens + 8, "of a short text they begin where its rows end");
+  const low = { ...FRAME, places: { prediction: 60 }, answers: 6, lowestAnswer: 240 };
+  const { answers } = riverLayout(rollout(rivers(story(14)), "main", 13), 13, low);
+  assert.ok(answers.y > 28 + 100, "in a low window the key has its room, and the answers end lower");
+});
+
 test("above a sheet the whole model stays: every row, the best guesses and the answers", () => {
   const places = { embedding: 60, prediction: 60 };
   for (const [height, answers] of [

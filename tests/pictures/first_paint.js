@@ -153,8 +153,8 @@ function names(drawn, lens) {
   ];
 }
 
-/** The answer with its bars. @param {Drawn} drawn */
-function answers(drawn) {
+/** The answer with its bars; above a phone's width its name. @param {Drawn} drawn @param {string[]} [name] */
+function answers(drawn, name = []) {
   const { scene, shown } = drawn;
   const [{ rows, chosen, bottom }] = scene.bands;
   const down = inRows(drawn);
@@ -168,6 +168,7 @@ function answers(drawn) {
   return [
     `<svg class="first-answers" style="--middle:${middle};--rows:${down(bottom)};--bars:${bars.length}">`,
     `<circle class="at" style="--r:${middle}" cx="5" r="6"/>`,
+    ...name,
     ...bars.flat(),
     `</svg>`,
   ];
@@ -222,7 +223,7 @@ function wide(drawn) {
     ...titles,
     ...guesses,
     `</svg></div>`,
-    ...answers(drawn),
+    ...answers(drawn, [`<text class="answers-name" x="22" dy="-8">⟦place.prediction⟧</text>`]),
   ];
 }
 

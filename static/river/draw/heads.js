@@ -46,6 +46,7 @@ export function drawHeads(pen, { squares, more, bands, opened }, style) {
   const [{ end }] = bands;
   pen.imageSmoothingEnabled = false;
   drawDividers(pen, bands, squares, colours.hair);
+  const within = haveNumbersWithin(pen, squares, style);
   for (const square of squares) {
     const image = style.picture(square);
     const { x, y, width, height } = square;
@@ -67,7 +68,7 @@ export function drawHeads(pen, { squares, more, bands, opened }, style) {
     drawEffect(pen, square, style);
     if (square.numbered) drawNumber(pen, square, style);
     else if (square.caption > BAR_BELOW) drawCaption(pen, square, style);
-    else drawNumberWithin(pen, square, style);
+    else if (within) drawNumberWithin(pen, square, style);
   }
   write(pen, style, { size: 12, colour: colours.dim, align: "center" });
   for (const { x, y, n } of more) pen.fillText(`+${n}`, x, y);
@@ -147,6 +148,10 @@ function numberWithin(pen, square, style) {
   return style.isFree(square, part) ? { text, left: width - ASIDE - wide } : null;
 }
 
+/** All have them, or none. @param {Pen} pen @param {Square[]} squares @param {PictureStyle} style */
+const haveNumbersWithin = (pen, squares, style) =>
+  squares.every((one) => !one.numbered && one.caption <= BAR_BELOW && numberWithin(pen, one, style));
+
 /** @param {Pen} pen @param {Square} square @param {PictureStyle} style */
 function drawNumberWithin(pen, square, style) {
   const number = numberWithin(pen, square, style);
@@ -180,7 +185,7 @@ export function drawHeadWords(pen, scene, style) {
   for (const stack of new Set(squares.map((one) => one.stack))) {
     const own = squares.filter((one) => one.stack === stack);
     const top = Math.min(...own.map(({ y }) => y));
-    const named = own[0].numbered || own[0].caption > BAR_BELOW || own.every((one) => numberWithin(pen, one, style));
+    const named = own[0].numbered || own[0].caption > BAR_BELOW || haveNumbersWithin(pen, squares, style);
     write(pen, style, { size: 13, colour: style.colours.dim, align: only === null ? "right" : "left" });
     if (only !== null) return pen.fillText(style.headsTitle(only), 2, top - 8);
     const alone = own.length === squares.length; // at the left edge

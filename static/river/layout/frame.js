@@ -139,11 +139,12 @@ export function frameOf(canvas, shown, width, { unfolded }) {
     open,
   };
   const top = topOf(canvas.parentElement ?? canvas);
-  if (start && !phone && !bare) return { ...base, heads: [], ...startRows(canvas, innerHeight - top) };
-  const sheet = shown.low ? lowSheet(canvas) : null;
-  if (sheet) return { ...base, ...rowsAbove(sheet.getBoundingClientRect().top - top, facts.rolled.length, base) };
   const inLesson = canvas.closest(".in-lesson") !== null;
   const beside = innerWidth > WIDE && !inLesson && !canvas.closest(".beside-on"); // the row of Watch: css/river.css
+  const lowestAnswer = beside && !bare && writesOn(trace.model) ? lowestAnswerOf(canvas, innerHeight - top) : null;
+  if (start && !phone && !bare) return { ...base, heads: [], lowestAnswer, ...startRows(canvas, innerHeight - top) };
+  const sheet = shown.low ? lowSheet(canvas) : null;
+  if (sheet) return { ...base, ...rowsAbove(sheet.getBoundingClientRect().top - top, facts.rolled.length, base) };
   const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR + LEGEND : 0);
   const fold = innerHeight - foot - top;
   const across = base.width - labels.labels.reduce((sum, label) => sum + label + LABEL_GAP, right);
@@ -154,6 +155,7 @@ export function frameOf(canvas, shown, width, { unfolded }) {
   });
   return {
     ...base,
+    lowestAnswer,
     large: isLarge(facts.rolled),
     mostPitch: inLesson && !phone ? LESSON_PITCH : undefined,
     ...heights,
@@ -195,15 +197,28 @@ export function heightsOf(rolled, { high, fold, across, type, heads: [heads], co
   return { room, most, fat, headRoom: alone && !two ? heightOfOpen(across, given, heads, type) : given };
 }
 
-/** On the start page the rows take what its cards leave: css/start.css. @param {HTMLCanvasElement} canvas @param {number} left  of the window */
-function startRows(canvas, left) {
+/** The sizes of the start page, in css/start.css. @param {HTMLCanvasElement} canvas */
+function startSizes(canvas) {
   const style = getComputedStyle(canvas);
   const [cards, around, least, most] = ["cards", "around", "least", "most"].map((name) =>
     Number.parseFloat(style.getPropertyValue(`--start-${name}`)),
   );
-  const room = Math.min(most, Math.max(least, left - cards - around));
-  return { room, most: room, fat: room * START_FAT };
+  return { cards, around, least, most };
 }
+
+/** On the start page the rows take what its cards leave. @param {HTMLCanvasElement} canvas @param {number} left  of the window */
+function startRows(canvas, left) {
+  const { cards, around, least, most } = startSizes(canvas);
+  const room = Math.min(most, Math.max(least, left - cards - around));
+  const asHigh = room === left - cards - around;
+  return { room, most: room, fat: room * START_FAT, ...(asHigh ? {} : { lowestAnswer: null }) };
+}
+
+/** Below the last row of the start page. */
+const BELOW_ROWS = 6;
+
+/** Where the answers end on the start page, over its cards: there they stay when the model opens. @param {HTMLCanvasElement} canvas @param {number} left  of the window */
+const lowestAnswerOf = (canvas, left) => left - startSizes(canvas).cards - BELOW_ROWS;
 
 /** Above a sheet: what titles and best guesses take; how thick a whole river is, as a part of the rows; and from answer to answer. */
 const [AROUND, FAT_PART, STEPS] = [56.25, 0.09, [30, 38]];

@@ -78,6 +78,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {{x: number, y: number, width: number, step: number, inLine: boolean}} answers  where the bars are: the first one's place; `inLine`: beside their names, not under them
  * @property {{x: number, y: number, width: number, beside: boolean}|null} said  where it says how to read a square: above them (`beside`: next to the
  *   button that ranks them); of two stacks, below those that are read first @property {number|null} table  where the line that opens the table is, at the left edge
+ * @property {boolean} keyOver  what the lines are stands over the answers, as on the start page
  * @property {number|null} foot  where there is space under the answers, next to the heads; null: no heads are drawn there
  * @typedef {{to: PlaceName, stack: string, layer: number, x: number, y: number, width: number, right: boolean}} Link  its text ends at
  *   `x`, or begins there
@@ -87,7 +88,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {number} [strip]  the height of the strip, if it is one
  * @property {Open|null} [lit] @property {(Edge & {keys: SideName})|null} [chosen]
  * @property {Partial<Record<PlaceName, number>>} [places]  the widths of the words of the places that the model has
- * @property {boolean} [start]  on the start page, which does not name the places
+ * @property {boolean} [start]  on the start page, which names no place but the prediction
  * @property {number} [titles]  the width of the names of the layers
  * @property {number} width
  * @property {number} room  the height of all rows
@@ -98,6 +99,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {number[]} labels  the widths of the labels of each stack, the answering one first
  * @property {number} [wrote]  of the answering one's, what its rows wrote
  * @property {number} answers  how many bars there are
+ * @property {number|null} [lowestAnswer]  where they end, whatever the rows are: on the start page and after it; null: they are beside the chosen row
  * @property {number} type  how much larger than usual letters are
  * @property {number} [step]  from one answer to the next
  * @property {number} fat  pixels of a share of 1
@@ -145,16 +147,22 @@ export function riverLayout(rolled, row, frame) {
   const node = { x: answering.end + 5, y: chosen.y };
   // Beside the rows, not beside the heads, as far as they fit; on a phone on the first screen.
   const below = frame.places?.prediction && !only ? bands[bands.length - 1].top - 4 : 4; // "prediction" stands over them
+  const narrow = frame.right < WIDE_FOOT * frame.type ? 1 : 0;
   // What stands below them is on the first screen, too.
-  const lowest = frame.fold ? frame.fold - FOOT[frame.right < WIDE_FOOT * frame.type ? 1 : 0] * frame.type : Infinity;
+  const lowest = frame.fold ? frame.fold - FOOT[narrow] * frame.type : Infinity;
   const bars = frame.answers * step;
-  const beside = Math.max(below, Math.min(node.y - 22 * frame.type, lens + 8 - bars, lowest - bars - 4));
+  const nearNode = Math.min(node.y - 22 * frame.type, lens + 8 - bars, lowest - bars - 4);
+  const { lowestAnswer = null } = frame;
+  const underKey = below + (frame.start ? 0 : KEY_OVER[narrow] * frame.type);
+  const overCards = Math.min(lens + 8, (lowestAnswer ?? 0) - bars); // of a short text, they begin where its rows end
+  const beside = lowestAnswer === null ? Math.max(below, nearNode) : Math.max(underKey, overCards);
   const [over, under] = inLine ? [7, 5] : [4, 2]; // the last one's bar ends above the edge
   const inStrip = frame.places?.prediction ? bands[0].top - over : 0;
   const y = frame.strip ? inStrip : strip ? strip.height + BELOW_STRIP : beside;
   const answers = { x: node.x + 17, y, width: frame.width - node.x - 17, step, inLine };
   const links = linksOf(bands, frame); // the answers' name stands right over them
-  const end = Math.max(...ends, (strip ? strip.height : below) + frame.answers * step) + 8;
+  const first = lowestAnswer === null ? below : y;
+  const end = Math.max(...ends, (strip ? strip.height : first) + frame.answers * step) + 8;
   const height = Math.ceil(Number(end.toFixed(3))); // sums of rows differ a little: as a text is written, it stays
   const streams = rolled
     .slice(1)
@@ -182,12 +190,19 @@ export function riverLayout(rolled, row, frame) {
     lens: frame.strip ? NaN : lens,
     node,
     answers,
-    foot: heads.squares.length && !only ? Math.max(Math.min(lens + 14 * frame.type, lowest), y + bars + 4) : null,
+    foot:
+      heads.squares.length && !only
+        ? Math.max(lowestAnswer === null ? Math.min(lens + 14 * frame.type, lowest) : 0, y + bars + 4)
+        : null,
+    keyOver: lowestAnswer !== null,
   };
 }
 
 /** What a finger's button over the heads takes below the answers: css/river.css. */
 const RANKS = 28;
+
+/** The height of the key over the name of the answers; where their column is narrower than `WIDE_FOOT`, too. */
+const KEY_OVER = [110, 170];
 
 /** The height of the key and of Watch, below the answers; where their column is narrower than this, too. */
 const [FOOT, WIDE_FOOT] = [[147, 190], 160];
@@ -217,12 +232,12 @@ const [BETWEEN, LAYER_NAME, TIGHT] = [8, 62, 18];
 
 /** The places in the model: at the left edge, over each layer that is wide enough, and at the right edge. @param {Band[]} bands @param {Frame} frame @returns {Link[]} */
 function linksOf(bands, { places = {}, titles = 0, type, only = null, start = false }) {
-  if (only || start) return [];
+  if (only) return [];
   const [{ stack, end }] = bands;
   const first = bands[bands.length - 1]; // what is read first
   const { embedding, prediction, head = 0, ffn = 0 } = places;
   const edges = [
-    embedding
+    embedding && !start
       ? [
           {
             to: "embedding",
@@ -253,7 +268,7 @@ function linksOf(bands, { places = {}, titles = 0, type, only = null, start = fa
     band.columns.flatMap(({ x0, x1 }, layer) => {
       const at = { stack: band.stack, layer, y: band.titles, right: true };
       const room = x1 - x0 - 16 - LAYER_NAME * type;
-      if (!ffn || room < ffn) return [];
+      if (!ffn || start || room < ffn) return [];
       const free = x1 - x0 - titles - ffn - head;
       const both = head > 0 && free >= TIGHT;
       const [between, end] = both && free < 22 + BETWEEN ? [4, 3] : [BETWEEN, 8];
