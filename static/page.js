@@ -182,7 +182,7 @@ const CONTROLS = {
     createSentence,
     (context) => createHeadsPanel(context),
     ({ frame, actions, modelOf, ground }) =>
-      createMasks({ root: frame.masks.switches, tools: frame.path.panel }, actions, modelOf, ground),
+      createMasks({ root: frame.masks.switches, tools: frame.path.groups.change.element }, actions, modelOf, ground),
     createQuiz,
     createReading,
     ({ door }) => door?.draw ?? (() => {}),

@@ -6,7 +6,7 @@ import { buildHeads } from "../views/heads/heads.js";
 import { buildMasks } from "../views/masks.js";
 import { buildHeader } from "./header.js";
 
-/** @import { Panel } from "../views/view.js" */
+/** @import { Panel, ToolGroup } from "../views/view.js" */
 
 // The places of the panels, according to their `frame`s.
 
@@ -145,9 +145,14 @@ function buildPath(masks, tools) {
   const crumbs = h("div", { class: "crumbs" });
   const trail = h("nav", { class: "trail", "aria-label": t("path.label"), dataset: { testid: "path" } }, crumbs);
   const inside = h("div", { class: "inside", role: "tablist", "aria-label": t("path.inside") });
-  const items = h("div", { class: "tool-items" });
+  const groups = { cause: toolGroup("cause"), change: toolGroup("change"), compare: toolGroup("compare") };
+  groups.compare.element.append(...tools);
   const button = h("button", { class: "btn", type: "button", dataset: { testid: "tools" } }, t("tools.button"));
-  const panel = h("div", { class: "tools-panel" }, items, tools);
+  const panel = h(
+    "div",
+    { class: "tools-panel" },
+    Object.values(groups).map(({ element }) => element),
+  );
   const menu = h("div", { class: "tools" }, button, panel);
   const unfold = h("button", {
     ...{ class: "btn unfold", type: "button", "aria-expanded": "false", dataset: { testid: "path-more" } },
@@ -156,7 +161,17 @@ function buildPath(masks, tools) {
   unfold.append(t("path.more"));
   const stations = h("div", { class: "stations" }, inside);
   const element = h("div", { class: "path" }, trail, stations, unfold, h("span", { class: "grow" }), masks, menu);
-  return { element, trail, crumbs, stations, inside, unfold, menu, button, panel, items };
+  return { element, trail, crumbs, stations, inside, unfold, menu, button, panel, groups };
+}
+
+/** What has one heading in the menu of tools. @param {ToolGroup} name */
+function toolGroup(name) {
+  const title = h("p", { class: "tool-group-name", id: newId(`tools-${name}`) }, t(`tools.group.${name}`));
+  const items = h("div", { class: "tool-items" });
+  return {
+    items,
+    element: h("div", { class: "tool-group", role: "group", "aria-labelledby": title.id }, title, items),
+  };
 }
 
 /** The place of shell/saved_traces.js, and what chooses a file. */

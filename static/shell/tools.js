@@ -11,30 +11,30 @@ import { hasView } from "../views/view.js";
 /**
  * @import { Context, Follow } from "../page.js"
  * @import { Patch, State } from "../state/store.js"
- * @import { PanelTool } from "../views/view.js"
+ * @import { PanelTool, ToolGroup } from "../views/view.js"
  */
 
-/** @typedef {{id: string, title: string, patch: (state: State) => Patch, isOpen: (state: State) => boolean, run?: () => void}} Tool */
+/** @typedef {{id: string, group: ToolGroup, title: string, patch: (state: State) => Patch, isOpen: (state: State) => boolean, run?: () => void}} Tool */
 
 /** @param {State} state @param {any} model @returns {Tool[]} */
 function toolsOf(state, model) {
   const views = VIEWS.filter((view) => placeNamed(view.id) === "tools" && hasView(view, model, state));
   // On a phone the dock folds the buttons of its drawers away, with the settings of sampling.
-  const listed = [true, ...(matchMedia("(max-width: 760px)").matches ? ["phone"] : [])];
+  const onPhone = matchMedia("(max-width: 760px)").matches;
   const drawers = PANELS.filter(
-    (panel) =>
-      panel.frame.place === "drawer" && listed.includes(panel.frame.tool ?? false) && hasView(panel, model, state),
+    (panel) => panel.frame.tool && (onPhone || !panel.frame.onPhone) && hasView(panel, model, state),
   );
-  const examples = opens("examples", "tools.examples", model);
+  const examples = opens("examples", "compare", "tools.examples", model);
   return [
     examples,
-    ...drawers.flatMap(({ id, frame, tools }) =>
-      tools
-        ? tools(model).map((tool) => toolOf(tool))
-        : [opens(id, frame.tool === "phone" ? `dock.${id}` : (frame.title ?? ""), model)],
-    ),
+    ...drawers.flatMap(({ id, frame, tools }) => {
+      const group = /** @type {ToolGroup} */ (frame.tool);
+      if (tools) return tools(model).map((tool) => toolOf(tool, group));
+      return [opens(id, group, frame.onPhone ? `dock.${id}` : (frame.title ?? ""), model)];
+    }),
     ...views.map(({ id }) => ({
       id,
+      group: /** @type {const} */ ("compare"),
       title: t(`tools.${id}`),
       patch: () => ({ view: id }),
       isOpen: (/** @type {State} */ { view }) => view === id,
@@ -42,17 +42,18 @@ function toolsOf(state, model) {
   ];
 }
 
-/** A drawer that has one entry. @param {string} id @param {string} title @param {any} model @returns {Tool} */
-const opens = (id, title, model) => ({
+/** A drawer that has one entry. @param {string} id @param {ToolGroup} group @param {string} title @param {any} model @returns {Tool} */
+const opens = (id, group, title, model) => ({
   id,
+  group,
   title: t(keyFor(model, title)),
   patch: ({ drawer }) => ({ drawer: drawer === id ? null : id }),
   isOpen: ({ drawer }) => drawer === id,
 });
 
-/** A part of a drawer; chosen again, it closes. @param {PanelTool} tool @returns {Tool} */
-const toolOf = ({ id, title, patch, isOpen }) => ({
-  ...{ id, title: t(title), isOpen },
+/** A part of a drawer; chosen again, it closes. @param {PanelTool} tool @param {ToolGroup} group @returns {Tool} */
+const toolOf = ({ id, title, patch, isOpen }, group) => ({
+  ...{ id, group, title: t(title), isOpen },
   patch: (state) => (isOpen(state) ? { drawer: null } : patch),
 });
 
@@ -64,20 +65,23 @@ function nameOf(state, model) {
 
 /** A room for a class, which is not in the state. @param {NonNullable<Context["door"]>} door @returns {Tool} */
 const teaching = (door) => ({
-  ...{ id: "teach", title: t("tools.teach"), patch: () => ({}), isOpen: () => door.isTeaching() },
+  ...{ id: "teach", group: "compare", title: t("tools.teach"), patch: () => ({}), isOpen: () => door.isTeaching() },
   run: door.teach,
 });
 
 /** @param {Context} context @returns {Follow} */
 export function createTools({ actions, frame, modelOf, door }) {
-  const { menu, button, panel, items } = frame.path;
+  const { menu, button, panel, groups } = frame.path;
   const fill = () => {
     const state = actions.get();
     const tools = [...toolsOf(state, modelOf(state)), ...(door ? [teaching(door)] : [])];
-    replace(
-      items,
-      tools.map((tool) => itemOf(tool, state)),
-    );
+    for (const [name, { items }] of Object.entries(groups)) {
+      const own = tools.filter(({ group }) => group === name);
+      replace(
+        items,
+        own.map((tool) => itemOf(tool, state)),
+      );
+    }
   };
   /** @param {Tool} tool @param {State} state */
   function itemOf(tool, state) {
@@ -91,6 +95,7 @@ export function createTools({ actions, frame, modelOf, door }) {
       "button",
       { type: "button", "aria-pressed": tool.isOpen(state), dataset: data, on: { click } },
       tool.title,
+      h("small", null, t(`tools.about.${tool.id}`)),
     );
   }
   const popover = createPopover(menu, /** @type {HTMLButtonElement} */ (button), panel, fill);

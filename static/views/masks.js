@@ -43,7 +43,13 @@ function createPadding(actions, model) {
   );
   const unseen = h("small", { class: "now", dataset: { testid: "right-unseen" } });
   const about = h("small");
-  const words = h("div", { class: "t" }, t("masks.pads"), h("span", { class: "switch-about" }, about, stepper.full));
+  const words = h(
+    "div",
+    { class: "t" },
+    t("masks.pads"),
+    h("small", { class: "tool-about" }, t("tools.about.pads")),
+    h("span", { class: "switch-about" }, about, stepper.full),
+  );
   const row = h("div", { class: "sw pads" }, words, h("div", { class: "pad-tools" }, stepper.node));
   const mask = switchRow("padding", t("masks.padding"), (on) => actions.set({ padMask: on }), "P");
   const menu = createPadMenu(row, [mask.row, side.node, unseen, positions.row]);
@@ -176,7 +182,9 @@ const formula = lazy(() => import("./formula_menu.js"));
 /** The button of the menu that changes the formula. @param {Actions} actions @param {() => any} model  of what is shown */
 function createFormulaMenu(actions, model) {
   const attrs = { type: "button", title: t("formula.about"), dataset: { testid: "formula-menu" } };
-  const button = /** @type {HTMLButtonElement} */ (h("button", attrs, t("formula.open")));
+  const button = /** @type {HTMLButtonElement} */ (
+    h("button", attrs, t("formula.open"), h("small", null, t("tools.about.formula")))
+  );
   const panel = h("div", { class: "pad-menu", role: "group", "aria-label": t("formula.title") });
   const node = h("div", { class: "pad-more formula-menu" }, button, panel);
   let made = /** @type {ReturnType<typeof import("./formula_menu.js").createFormulaRows>|null} */ (null);

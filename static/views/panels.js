@@ -79,7 +79,7 @@ const besidePicker = {
 /** Training in snapshots: a slider over the model's snapshots. The sentence stays. @type {Panel} */
 const trainingSnapshots = {
   id: "watched",
-  frame: { place: "drawer", className: "panel watched", title: "watched.title", tool: true },
+  frame: { place: "drawer", className: "panel watched", title: "watched.title", tool: "compare" },
   // Beside another model, the two are what there is to see; beside one of its own snapshots, the slider belongs to it.
   shown: (state) =>
     inDrawer("watched")(state) &&
@@ -170,7 +170,7 @@ const compare = {
  */
 const batch = {
   id: "batch",
-  frame: { place: "drawer", className: "panel batch", title: "batch.title", tool: true },
+  frame: { place: "drawer", className: "panel batch", title: "batch.title", tool: "compare" },
   viewState: batchState,
   shown: (state) => inDrawer("batch")(state) && state.file === null,
   has: (model) => model.description.predicts === "classes" && can(model, "batch"),
@@ -197,7 +197,7 @@ const effectiveKeys = {
  */
 const generation = {
   id: "generation",
-  frame: { place: "drawer", className: "panel generation", title: "generation.title", tool: "phone" },
+  frame: { place: "drawer", className: "panel generation", title: "generation.title", tool: "compare", onPhone: true },
   shown: inDrawer("generation"),
   has: predictsTokens,
   viewState: generationState,
@@ -226,7 +226,7 @@ function cacheNeeds(state, model) {
 /** What a step with a KV cache kept and computed. @type {Panel} */
 const cache = {
   id: "cache",
-  frame: { place: "drawer", className: "panel kv", title: "cache.title", tool: "phone" },
+  frame: { place: "drawer", className: "panel kv", title: "cache.title", tool: "compare", onPhone: true },
   shown: inDrawer("cache"),
   has: predictsTokens,
   viewState: cacheState,
@@ -237,7 +237,7 @@ const cache = {
 /** Which words fed what was written, token by token. @type {Panel} */
 const fed = {
   id: "fed",
-  frame: { place: "drawer", className: "panel fed", title: "fed.title", tool: true },
+  frame: { place: "drawer", className: "panel fed", title: "fed.title", tool: "cause" },
   shown: (state) => state.drawer === "fed" && state.file === null,
   has: (model) => predictsTokens(model) && attentionsOf(model).some(({ overview }) => overview !== null),
   viewState: fedState,
@@ -279,7 +279,7 @@ const rankTool = (id, title, shows) => ({
 /** Which heads the answer needs: each is switched off once. Measured while it is open. @type {Panel} */
 const rank = {
   id: "rank",
-  frame: { place: "drawer", className: "panel rank", title: "rank.title", tool: true },
+  frame: { place: "drawer", className: "panel rank", title: "rank.title", tool: "cause" },
   has: (model) => can(model, "ablations"),
   shown: ({ drawer, file }) => drawer === "rank" && file === null,
   viewState: rankState,
@@ -307,7 +307,7 @@ const rank = {
 /** Break the model, a game: as few connections hidden as possible. @type {Panel} */
 const game = {
   id: "game",
-  frame: { place: "drawer", className: "panel rank", title: "game.title", tool: true },
+  frame: { place: "drawer", className: "panel rank", title: "game.title", tool: "change" },
   has: (model) => model.name === GAME_MODEL,
   shown: ({ drawer, file, lesson }) => drawer === "game" && file === null && lesson === null,
   viewState: gameState,

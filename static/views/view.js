@@ -36,8 +36,9 @@
  * @property {Draw} draw  called again at every change: updates in place
  * @property {(state?: State, model?: Model) => Promise<unknown>} [load]  brings the code of `draw`, before it
  *   is called with this state, or with any (../data/lazily.js); code that is here already costs nothing
- * @typedef {{place: string, className: string, title?: string, tool?: true|"phone", waits?: string, fails?: string, lacks?: string}} Frame  `tool`: the menu of tools opens it, or does on a phone; `waits`, `fails`: what is
+ * @typedef {{place: string, className: string, title?: string, tool?: ToolGroup, onPhone?: true, waits?: string, fails?: string, lacks?: string}} Frame  `tool`: the menu of tools opens it, under this heading; `onPhone`: only there; `waits`, `fails`: what is
  *   said in its place before it is first drawn; `lacks`: around why it cannot be drawn
+ * @typedef {"cause"|"change"|"compare"} ToolGroup
  * @typedef {{id: string, title: string, patch: Patch, isOpen: (state: State) => boolean}} PanelTool  an entry in the menu of tools
  * @typedef {View & {frame: Frame, tools?: (model: Model) => PanelTool[]}} Panel  a view with its
  *   own place on the page ("dock", "home", "right", "below", "drawer" or "tools"), the classes of its element and, as a key of the catalogue, what it is called; with `shown` it starts hidden

@@ -786,6 +786,27 @@ def test_on_a_laptop_the_maps_of_patching_are_whole_in_their_sheet(open_page: "C
     expect(page.get_by_test_id("patch-text")).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.fresh
+def test_the_menu_of_tools_is_whole_under_three_headings(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport=LAPTOP)
+    opened(page, "model")
+    page.get_by_test_id("tools").click()
+    for name, first in (("Find the cause", "rank"), ("Change the model", "game"), ("Compare and teach", "examples")):
+        group = page.get_by_role("group", name=name, exact=True)
+        tools = group.locator(".tool-items > button")
+        expect(tools.first).to_have_attribute("data-testid", f"tool-{first}")
+        expect(tools.locator("small")).to_have_count(tools.count())
+        expect(group).to_be_in_viewport(ratio=1)
+    expect(page.get_by_test_id("tool-rank-direct")).to_contain_text("What each part adds to the answer")
+    page.get_by_test_id("tools").press("ArrowDown")
+    expect(page.get_by_test_id("tool-rank")).to_be_focused()
+    for _ in range(5):
+        page.keyboard.press("ArrowDown")
+    expect(page.get_by_test_id("tool-game")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("tools")).to_be_focused()
+
+
 def end_of(part: "Locator") -> float:
     box = part.bounding_box()
     assert box is not None

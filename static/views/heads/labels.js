@@ -90,7 +90,7 @@ const elementsOf = perRoot((root) => {
 /** @type {Panel} */
 export default {
   id: "labels",
-  frame: { place: "drawer", className: "panel labels", title: "labels.title", tool: true },
+  frame: { place: "drawer", className: "panel labels", title: "labels.title", tool: "cause" },
   has: (model) => can(model, "heads"),
   needs: ["explain:heads"],
   also: (_, model) => (readsRepeats(model) ? ["explain:induction"] : []),
