@@ -161,8 +161,8 @@ export function riverLayout(rolled, row, frame) {
   const y = frame.strip ? inStrip : strip ? strip.height + BELOW_STRIP : beside;
   const answers = { x: node.x + 17, y, width: frame.width - node.x - 17, step, inLine };
   const links = linksOf(bands, frame); // the answers' name stands right over them
-  const first = lowestAnswer === null ? below : y;
-  const end = Math.max(...ends, (strip ? strip.height : first) + frame.answers * step) + 8;
+  const answersEnd = lowestAnswer === null ? (strip ? strip.height : below) + bars + 8 : y + bars;
+  const end = Math.max(...ends.map((one) => one + 8), answersEnd);
   const height = Math.ceil(Number(end.toFixed(3))); // sums of rows differ a little: as a text is written, it stays
   const streams = rolled
     .slice(1)
