@@ -33,9 +33,9 @@ import { currentStyle } from "./style.js";
 
 /**
  * @typedef {{facts: Facts, bars: Bar[], trace: ModelTrace,
- *   heads: string|null, open: Open|null, whole: boolean, low: boolean, covered: boolean, start: boolean, prompt: number|null, place: PlaceName, has: (view: string) => boolean,
+ *   heads: string|null, open: Open|null, whole: boolean, low: boolean, covered: boolean, ranks: boolean, start: boolean, prompt: number|null, place: PlaceName, has: (view: string) => boolean,
  *   chosen: (Edge & {keys: SideName})|null, struck: boolean, writesNothing: boolean, source: {stack: number, key: number}|null, offered: Candidate[]}} Shown  `heads`: the attention whose heads are drawn; null:
- *   the last; `whole`: not as a strip over an open place; `low`: above a sheet; `covered`: without what a quiz asks for; `start`: of the start page; `prompt`: how many tokens a text had before it was written on; `place`: what is open; `has`: whether the model has a view; `chosen`: the weight that is open there; `struck`: it is hidden; `writesNothing`: its head is off; `source`: the token that the sentence says is used most;
+ *   the last; `whole`: not as a strip over an open place; `low`: above a sheet; `covered`: without what a quiz asks for; `ranks`: a button offers to rank the heads; `start`: of the start page; `prompt`: how many tokens a text had before it was written on; `place`: what is open; `has`: whether the model has a view; `chosen`: the weight that is open there; `struck`: it is hidden; `writesNothing`: its head is off; `source`: the token that the sentence says is used most;
  *   `offered`: the answers that can be taken
  * @typedef {Object} Actions  what a reader can do here; each may find that there is nothing to do
  * @property {(band: Band, token: number) => void} choose
@@ -340,6 +340,7 @@ function sameLayout(was, now) {
     was.prompt === now.prompt &&
     was.low === now.low &&
     was.covered === now.covered &&
+    was.ranks === now.ranks &&
     was.writesNothing === now.writesNothing &&
     sameValue([was.open, was.chosen], [now.open, now.chosen])
   );

@@ -303,6 +303,7 @@ function createRiver(parts) {
           whole,
           low,
           covered,
+          ranks: Boolean(asks),
           chosen,
           struck,
           writesNothing,

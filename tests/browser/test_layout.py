@@ -324,6 +324,7 @@ def test_on_a_phone_more_stays_under_the_finger(open_page: "Callable[..., Page]"
     box = which.bounding_box()
     assert box is not None
     assert box["height"] >= 44
+    assert box["width"] == 390 - 2 * 14, "at the whole width"
     assert top - 8 <= box["y"] + box["height"] <= top
     which.tap()
     expect(page.get_by_test_id("rank-shows-direct")).to_be_in_viewport(ratio=1)

@@ -181,13 +181,13 @@ function drawCaption(pen, square, style) {
 
 /** The texts that say what the squares are: in the column of labels and in a sentence; above the squares if they have the whole width. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 export function drawHeadWords(pen, scene, style) {
-  const { bands, squares, only, opened, said } = scene;
+  const { bands, squares, only, ranks, opened, said } = scene;
   for (const stack of new Set(squares.map((one) => one.stack))) {
     const own = squares.filter((one) => one.stack === stack);
     const top = Math.min(...own.map(({ y }) => y));
     const named = own[0].numbered || own[0].caption > BAR_BELOW || haveNumbersWithin(pen, squares, style);
     write(pen, style, { size: 13, colour: style.colours.dim, align: only === null ? "right" : "left" });
-    if (only !== null) return pen.fillText(style.headsTitle(only), 2, top - 8);
+    if (only !== null) return pen.fillText(style.headsTitle(only), 2, top - ranks - 8);
     const alone = own.length === squares.length; // at the left edge
     const band = bands.find((one) => (alone ? one === bands[bands.length - 1] : one.stack === stack));
     const x = /** @type {Band} */ (band).columns[0].x0 - LABEL_GAP;

@@ -40,7 +40,7 @@ const LAYER = 66;
 export const NONE = "none";
 
 /** The height for the rows on a phone: of a layer alone; and over its heads, whose first row is then on the first screen. */
-const [ROOM_ON_PHONE, ROOM_OVER_HEADS] = [330, 240];
+const [ROOM_ON_PHONE, ROOM_OVER_HEADS] = [330, 224];
 
 /** On a phone, names of rows may be nearer. */
 const PITCH_ON_PHONE = 10;
@@ -63,8 +63,8 @@ const PATCHES = 60;
 /** The row of Watch, below the picture; in a wider window it is beside the heads. */
 const [WATCH, WIDE] = [46, 1000];
 
-/** The space around the button that ranks the heads. */
-const WHICH_ROOM = 36;
+/** The space around the button that ranks the heads; and its height on a phone, with what is around it. */
+const [WHICH_ROOM, RANKS] = [36, 50];
 
 /** How far rows may be apart in a lesson. */
 const LESSON_PITCH = 42;
@@ -162,6 +162,7 @@ export function frameOf(canvas, shown, width, { unfolded }) {
     ...(phone ? { room: start || bare ? ROOM_ON_PHONE : ROOM_OVER_HEADS, fat: 36, headRoom: 264 } : {}),
     heads: bare || start ? [] : drawn,
     which: beside ? measureOn(canvas, 500)([t("rank.title")], 13) + WHICH_ROOM * type : 0,
+    ranks: phone && shown.ranks ? RANKS * type : 0,
     fold: phone ? 0 : fold,
     only: phone ? (open ?? { stack: facts.rolled[0].river.stack, layer: last }) : null,
   };

@@ -332,7 +332,7 @@ function withMoreKeys(squares, { fold = 0, type = 1 }) {
 
 /** The squares of all heads: below the rows of their stack, each layer's in its column, an open layer's at the whole width. @param {Band[]} bands @param {Frame} frame @param {number} top */
 export function allSquaresOf(bands, frame, top) {
-  const { heads = [], only = null, open = null, width, type = 1 } = frame;
+  const { heads = [], only = null, open = null, width, ranks = 0, type = 1 } = frame;
   const caption = Math.round(CAPTION * type);
   const parts = heads.flatMap(({ order, ...head }) => {
     const band = /** @type {Band} */ (bands.find(({ stack }) => stack === head.stack));
@@ -340,7 +340,7 @@ export function allSquaresOf(bands, frame, top) {
     const height = Math.min(heightFrom(y, top, frame), heightFrom(top, top, frame)); // of two stacks, the heads look alike
     if (only !== null) {
       const { layer } = only;
-      const area = { x: 2, y: y + 16, width: width - 4, height };
+      const area = { x: 2, y: y + 16 + ranks, width: width - 4, height };
       return band.stack === only.stack ? [squaresOf(area, { ...head, layer, order: order(layer), caption })] : [];
     }
     /** @param {number} height */

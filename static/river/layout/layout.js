@@ -68,6 +68,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {Line[]} ghosts  where the lines were that are knocked out
  * @property {Square[]} squares @property {More[]} more  the heads
  * @property {Open|null} only  on a phone, the one layer that is drawn; null: all layers
+ * @property {number} ranks  the height of what stands between its heads and their title
  * @property {Open|null} opened  the layer whose heads alone are drawn, at the whole width
  * @property {Strip|null} strip  on a phone, all layers, above the one
  * @property {boolean} isStrip  it is itself a strip, over an open place
@@ -106,6 +107,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {number[][]} [unfolded]  of each stack
  * @property {HeadsOf[]} [heads]  whose heads are drawn
  * @property {number} [which]  the width of the button that ranks the heads, next to what is said of them
+ * @property {number} [ranks]  on a phone, the height of that button, right over them
  * @property {number} [headRoom]  the height that they want
  * @property {number} [fold]  where the first screen ends, in the picture
  * @property {Open|null} [open]  a layer that is wider than the others, and whose heads alone are drawn
@@ -132,8 +134,7 @@ export function riverLayout(rolled, row, frame) {
   const step = frame.step ?? (inLine ? LINE : frame.strip ? 28 : 38) * frame.type;
   const chosen = answering.rows[answering.index[row]];
   const lens = answering.bottom + 20 * frame.type;
-  // The answers of a short sentence, and the button that ranks the heads below them.
-  const besideEnd = strip ? strip.height + BELOW_STRIP + frame.answers * step + RANKS * frame.type : 0;
+  const besideEnd = strip ? strip.height + BELOW_STRIP + frame.answers * step : 0; // the answers of a short sentence
   const above = frame.heads?.length === 1 && !only ? SAID * frame.type : 0;
   const heads = allSquaresOf(bands, frame, Math.max(lens + 14 * frame.type + above, besideEnd));
   const ends = [
@@ -179,6 +180,7 @@ export function riverLayout(rolled, row, frame) {
     ...heads,
     ...words,
     only,
+    ranks: frame.ranks ?? 0,
     opened: heads.squares.length && !only ? (frame.open ?? null) : null,
     lit: frame.lit ?? null,
     isStrip: Boolean(frame.strip),
@@ -197,9 +199,6 @@ export function riverLayout(rolled, row, frame) {
     keyOver: lowestAnswer !== null,
   };
 }
-
-/** What a finger's button over the heads takes below the answers: css/river.css. */
-const RANKS = 28;
 
 /** The height of the key over the name of the answers; where their column is narrower than `WIDE_FOOT`, too. */
 const KEY_OVER = [110, 170];
@@ -280,7 +279,7 @@ function linksOf(bands, { places = {}, titles = 0, type, only = null, start = fa
 }
 
 /** Of a strip, below the names of its stacks, if there are several. */
-const [STRIP_HEIGHT, BELOW_STRIP, STACK_NAMES] = [54, 10, 17];
+const [STRIP_HEIGHT, BELOW_STRIP, STACK_NAMES] = [52, 6, 17];
 
 /** All layers, without words and heads. @param {Rollout[]} rolled @param {number} row @param {Frame} frame @returns {Strip} */
 function stripOf(rolled, row, { width, room, fat, unfolded }) {
