@@ -22,8 +22,8 @@ import { cssPixels, slidesOf } from "./frame.js";
 
 /** @typedef {{name: string, text: string, patch: Patch|null}} Crumb  `patch`: what opens it; null: it is open */
 
-/** Between the tabs and what follows; the sign of the button that plays, with the gap to its word; the size of its word (--text-note); the list that stands for a few. Pixels. */
-const [GAP, SIGN, SMALL, LIST] = [8, 28, 12.5, 16];
+/** Between the tabs and what follows; the sign of the button that plays, with the gap to its word; the size of its word (--text-label); the list that stands for a few. Pixels. */
+const [GAP, SIGN, SMALL, LIST] = [8, 28, 12, 16];
 
 /** Where not all tabs have room, these are in a list. */
 const RARE = ["tokens", "residual"];
