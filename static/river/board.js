@@ -2,18 +2,20 @@
 
 import { offer } from "../export/svg_pen.js";
 import { headKey } from "../model/edits.js";
+import { edgeKey } from "../model/interventions.js";
 import { sameValue } from "../state/view_state.js";
 import { h, newId, painted, update } from "../ui/dom.js";
 import { eyeSign } from "../ui/heads.js";
 import { t } from "../ui/i18n.js";
 import { createSliding } from "./draw/animation.js";
 import { createPainter } from "./draw/painter.js";
+import { edgesNamed } from "./facts.js";
 import { listen, pick, showTip } from "./input/events.js";
 import { nearestPlace } from "./input/places.js";
 import { createScrolling } from "./input/scrolling.js";
 import { frameOf, topOf } from "./layout/frame.js";
 import { riverLayout } from "./layout/layout.js";
-import { ghostsOf, markChanged, showNotable } from "./layout/lines.js";
+import { ghostsOf, markChanged, showNamed, showNotable } from "./layout/lines.js";
 import { currentStyle } from "./style.js";
 
 /**
@@ -170,6 +172,8 @@ const emptyBoard = () => ({
   pointer: { x: 0, y: 0 },
   time: 1, // of Watch
   bars: () => /** @type {Bar[]} */ ([]), // as long as they are at this moment
+  /** @type {Set<string>} the lines that a button of the sentence hides, while it is pointed at */
+  lit: new Set(),
   /** @type {Set<string>} stack and first token of each fold that the reader has opened */
   unfolded: new Set(),
 });
@@ -229,6 +233,7 @@ export function createRiverBoard(parts, placed) {
       bead: null,
       pointed: null,
       over: null,
+      lit: new Set(),
       cursor: board.cursor && nearestPlace(board.scene, board.cursor),
     });
     board.preview = null;
@@ -244,8 +249,10 @@ export function createRiverBoard(parts, placed) {
 
   /** Draws the lines that matter most, so that they can be pointed at. */
   function showEffects() {
-    const effects = board.shown?.facts.measured?.effects;
-    if (board.scene && effects && !board.shown?.facts.was) showNotable(board.scene.lines, effects);
+    const { measured, was } = board.shown?.facts ?? {};
+    if (!board.scene || !board.shown || !measured || was) return;
+    showNotable(board.scene.lines, measured.effects);
+    showNamed(board.scene.lines, edgesNamed(board.shown.facts));
   }
 
   function showSame() {
@@ -304,6 +311,13 @@ export function createRiverBoard(parts, placed) {
     /** Show a moment of Watch. @param {number} time  0 to 1 */
     watch(time) {
       board.time = time;
+      repaint();
+    },
+    /** Lights lines, as where one is pointed at. @param {Edge[]} edges */
+    light(edges) {
+      const lit = new Set(edges.map(edgeKey));
+      if (lit.size === board.lit.size) return;
+      board.lit = lit;
       repaint();
     },
     /** The lines that are drawn one by one. */

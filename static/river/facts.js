@@ -284,6 +284,9 @@ function measuredOf(trace, state, { row, rolled, answer }, measuring) {
   );
 }
 
+/** The edges that the sentence offers to hide: those that matter most. @param {Facts} facts @returns {Edge[]} */
+export const edgesNamed = ({ measured, fall, masks }) => (fall || masks ? [] : (measured?.deciding?.edges ?? []));
+
 /** What was measured when a picture was saved. @type {(saved: SavedEffects) => Facts["measured"]} */
 const savedOf = memo(({ start, effects, look }) => ({
   start,

@@ -31,7 +31,7 @@ import { isModel, opensLow, placeOf } from "../views/places.js";
 import { hasView } from "../views/view.js";
 import { buildBoard, createRiverBoard, sceneOf } from "./board.js";
 import { stageOf } from "./draw/animation.js";
-import { factsOf, isKnockedOut, rolledOnce, samePicture } from "./facts.js";
+import { edgesNamed, factsOf, isKnockedOut, rolledOnce, samePicture } from "./facts.js";
 import { riverKey, sayKey, tellDrawn } from "./first_paint.js";
 import { actionsOf, hiding } from "./input/actions.js";
 import { createKnockoutMeasuring } from "./knockout_effects.js";
@@ -195,6 +195,11 @@ function createRiver(parts) {
     // The cell stays chosen, though another has the most weight now.
     actions.set({ ...hidden, ...chosen });
   });
+  const lights = (/** @type {Event} */ { type, target }) => {
+    const button = /** @type {HTMLElement} */ (target).closest("[data-lights]");
+    board.light(button && /over|focusin/.test(type) && last ? edgesNamed(last) : []);
+  };
+  for (const type of ["pointerover", "pointerout", "focusin", "focusout"]) parts.says.addEventListener(type, lights);
   // The button is below the picture, which may have left the screen.
   parts.watch.addEventListener("click", () => {
     const [{ box }, covered] = [parts.board, coveredOf(parts.says)];

@@ -1051,6 +1051,24 @@ def test_watch_plays_to_its_end_and_is_not_there_with_less_motion(open_page: "Ca
     expect(page.get_by_test_id("river-scrub")).to_have_value("1000")
 
 
+def test_the_sentences_button_lights_the_lines_that_it_hides(page: "Page") -> None:
+    show(page)
+    button = page.get_by_test_id("cut-looks")
+    button.wait_for()
+    lit = """async (canvas) => {
+      const board = (await import('/static/river/board.js')).boardOf(canvas);
+      return [board.lit.size, board.scene.lines.filter(({ named }) => named).length];
+    }"""
+    river = page.get_by_test_id("river")
+    assert river.evaluate(lit) == [0, 1]
+    before = river.evaluate("(canvas) => canvas.toDataURL()")
+    button.hover()
+    assert river.evaluate(lit) == [6, 1], "one in each layer"
+    assert river.evaluate("(canvas) => canvas.toDataURL()") != before
+    page.mouse.move(640, 5)
+    assert river.evaluate(lit) == [0, 1]
+
+
 @pytest.mark.parametrize("size", [(1280, 720), (1440, 900)])
 def test_the_first_written_token_moves_no_head_and_no_answer(page: "Page", size: tuple[int, int]) -> None:
     page.set_viewport_size({"width": size[0], "height": size[1]})

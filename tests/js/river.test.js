@@ -27,7 +27,7 @@ import { foldsOf, labelledRows, rowsOf } from "../../static/river/layout/bands.j
 import { heightsOf, rowsAbove, WRITTEN } from "../../static/river/layout/frame.js";
 import { heightOfOpen, linesOfHead, squareAt, squaresOf } from "../../static/river/layout/heads.js";
 import { riverLayout } from "../../static/river/layout/layout.js";
-import { ghostsOf, lineAt, markChanged, markShown } from "../../static/river/layout/lines.js";
+import { ghostsOf, lineAt, markChanged, markShown, showNamed } from "../../static/river/layout/lines.js";
 import { readsLayers } from "../../static/river/panel.js";
 import { changeTone } from "../../static/river/style.js";
 import { barsOf, headLegendOf, hiddenWords, wroteOf } from "../../static/river/words/names.js";
@@ -195,6 +195,21 @@ test("the names of all stacks' layers are one line above every row, where no lin
   assert.equal(decoder.titles, encoder.titles);
   assert.ok(lines.every(({ y0, y1, width }) => Math.min(y0, y1) - width / 2 > decoder.titles));
   assert.ok(decoder.top - encoder.bottom < encoder.top, "no room is lost between them");
+});
+
+test("of the lines that the sentence names, the widest is always drawn, and no other stays named", () => {
+  const { lines } = riverLayout(rollout(rivers(SMALL), "main", 1), 1, FRAME);
+  const looks = lines.filter(({ own }) => !own);
+  const widest = looks.reduce((best, line) => (line.width > best.width ? line : best));
+  for (const line of looks) Object.assign(line, { shown: false, named: line !== widest });
+  showNamed(lines, looks);
+  assert.deepEqual(
+    lines.filter(({ named }) => named),
+    [widest],
+  );
+  assert.ok(widest.shown && widest.notable);
+  showNamed(lines, []);
+  assert.ok(lines.every(({ named }) => !named));
 });
 
 test("the widest lines are drawn until they carry 80 % of what a layer moves", () => {
@@ -630,7 +645,16 @@ test("in the strip over a head, its line alone is not pale; what is hidden or of
   const path = () => ({ moveTo: () => {}, bezierCurveTo: () => {} });
   const style = {
     ...{ type: 1, least: 0, font: "", colours: { q: "q", cut: "cut", own: "own", pale: "pale" }, path },
-    ...{ stage: null, preview: null, hovered: null, picked: null, bead: null, cursor: null, over: null },
+    ...{
+      stage: null,
+      preview: null,
+      hovered: null,
+      picked: null,
+      lit: new Set(),
+      bead: null,
+      cursor: null,
+      over: null,
+    },
     ...{ title: () => "", counted: () => "", passed: "", tone: () => "tone", bars: [] },
     headsOff: (/** @type {string} */ stack, /** @type {number} */ layer) =>
       stack === "main" && layer ? "1·0 off" : "",
@@ -665,7 +689,16 @@ test("a line that one head lost is named after what its layer says of heads that
   const path = () => ({ moveTo: () => {}, bezierCurveTo: () => {} });
   const style = {
     ...{ type: 1, least: 0, font: "", colours: {}, path, title: () => "", counted: () => "", passed: "" },
-    ...{ stage: null, preview: null, hovered: null, picked: null, bead: null, cursor: null, over: null },
+    ...{
+      stage: null,
+      preview: null,
+      hovered: null,
+      picked: null,
+      lit: new Set(),
+      bead: null,
+      cursor: null,
+      over: null,
+    },
     ...{ tone: () => "", bars: [], onlyHead: (/** @type {string} */ head) => `${head} only` },
   };
   const drawn = (/** @type {string} */ off) => {

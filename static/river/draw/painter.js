@@ -72,7 +72,7 @@ export function createPainter(canvas) {
   const pictures = createPictures();
   const still = createStill();
   /** @param {Board} board @param {number} dpr @returns {PictureStyle|null} */
-  const styleOf = ({ shown, scene, hovered, picked, bead, cursor, pointed, over, preview, time, bars }, dpr) => {
+  const styleOf = ({ shown, scene, hovered, picked, lit, bead, cursor, pointed, over, preview, time, bars }, dpr) => {
     if (!shown) return null;
     const style = currentStyle(canvas);
     const { facts, trace } = shown;
@@ -89,6 +89,7 @@ export function createPainter(canvas) {
       bars: bars(),
       hovered,
       picked,
+      lit,
       bead: stage || scene?.isStrip ? null : bead,
       cursor,
       pointed,
@@ -98,7 +99,12 @@ export function createPainter(canvas) {
       tone: (line) =>
         line.change !== undefined
           ? changeTone(style.signed, line.change)
-          : toneOf(style.colours, measured, effectOf(facts, line)?.delta, stage?.dark),
+          : toneOf(
+              style.colours,
+              measured,
+              line.named ? strongestOf(facts) : effectOf(facts, line)?.delta,
+              stage?.dark,
+            ),
       picture: (square) => pictures(trace, square, theme, dpr, changeOf(shown, scene?.squares ?? [])),
       lens: lensBars(shown),
       lensTitle: lensTitleOf(trace),
@@ -120,7 +126,17 @@ export function createPainter(canvas) {
     /** The same with another pen, without what only pointing at it shows. @param {Board} board @param {any} pen */
     draw(board, pen) {
       const style = styleOf(
-        { ...board, time: 1, hovered: null, picked: null, bead: null, cursor: null, pointed: null, over: null },
+        {
+          ...board,
+          time: 1,
+          hovered: null,
+          picked: null,
+          lit: new Set(),
+          bead: null,
+          cursor: null,
+          pointed: null,
+          over: null,
+        },
         2,
       );
       if (style && board.scene) drawScene(pen, board.scene, { ...style, path: () => pen.path() });
@@ -198,6 +214,13 @@ function isFree({ picture, pictureBefore }, { layer, head, attention }, { keys, 
 function effectsIn({ ablations }) {
   const effects = ablations && headEffects(ablations.found);
   return (/** @type {Square} */ square) => effects?.get(headKey(square)) ?? null;
+}
+
+/** What hiding the lines that the sentence names does to ln p, or any line alone, if that is more. @param {Shown["facts"]} facts */
+function strongestOf({ measured }) {
+  const { deciding = null, start = null, effects } = measured ?? {};
+  const together = deciding && start ? Math.log(deciding.p / start.p) : 0;
+  return Math.max(Math.abs(together), ...[...(effects?.values() ?? [])].map(({ delta }) => Math.abs(delta)));
 }
 
 /** Whether an attention or the FFN of its layer is off. @param {Link} link @param {Shown["facts"]} facts @param {Attention[]} attentions */

@@ -1,5 +1,6 @@
 /** Draws a scene on a canvas. What is drawn follows from the scene and its style; nothing is kept. */
 
+import { edgeKey } from "../../model/interventions.js";
 import { memo } from "../../model/memo.js";
 import { swollen } from "./animation.js";
 import { drawHeads, drawHeadWords, drawOpened } from "./heads.js";
@@ -143,7 +144,10 @@ const fadeOf = ({ preview, quiet }) => (preview ? 0.22 : quiet ? 0.4 : 1);
 
 /** The thin lines below the wide ones, or those that change less; under one that passes on less, the width that it had. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 function drawLines(pen, scene, style) {
-  const lit = (/** @type {Line} */ line) => line === style.hovered || line === style.picked;
+  const lit = (/** @type {Line} */ line) =>
+    line === style.hovered ||
+    line === style.picked ||
+    (style.lit.size > 0 && !line.own && style.lit.has(edgeKey(line)));
   const drawn = scene.lines.filter((line) => !line.own && (line.shown || lit(line)));
   const weight = (/** @type {Line} */ { width, change }) => (change === undefined ? width : Math.abs(change));
   for (const line of drawn.sort((a, b) => weight(a) - weight(b))) {
@@ -242,7 +246,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {Line[]|null} preview  one head's weights: all else fades
  * @property {Stage|null} stage  of Watch; null: all is as it is
  * @property {() => Path2D} [path]  of another pen than a canvas's
- * @property {Line|null} hovered @property {Line|null} picked @property {Bead|null} bead
+ * @property {Line|null} hovered @property {Line|null} picked @property {Set<string>} lit  lines that a button would hide @property {Bead|null} bead
  * @property {{band: number, row: number, layer: number}|null} cursor  of the keyboard @property {{band: number, row: number}|null} pointed  the row whose label is under the pointer
  * @property {Open|Link|null} over  the layer or the name of a place that is pointed at
  */

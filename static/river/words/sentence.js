@@ -173,6 +173,9 @@ export function sourceOf(facts) {
   return edge ? { stack: edgeEnd(facts, edge, "keys").stack, key: edge.key } : null;
 }
 
+/** Tokens that are read as words of the sentence around them: "from from in all layers". */
+const MISREAD = /^(a|all|an|and|from|in|of|the|to)$/i;
+
 /** The answer without the edges that matter most, or that none matters. @param {Facts} facts @returns {Words} */
 function decidingWords(facts) {
   const { deciding, start } = facts.measured ?? {};
@@ -181,12 +184,14 @@ function decidingWords(facts) {
   if (briefPercent(deciding.p) === briefPercent(start.p))
     return [t(isEnded(facts) ? "river.pick" : keyFor({ picture }, "river.without_none"))];
   const [edge] = deciding.edges;
-  const words = phrase(deciding.edges.length > 1 ? "river.without_cut" : "river.without_cut_one", {
-    query: queryMark(queryNameOf(facts, edge)),
+  const query = queryNameOf(facts, edge);
+  const one = deciding.edges.length > 1 ? "" : "_one";
+  const words = phrase(`river.without_cut${one}${MISREAD.test(query.word.trim()) ? "_word" : ""}`, {
+    query: queryMark(query),
     key: keyMark(keyNameOf(facts, edge)),
   });
   const attrs = { class: "link", type: "button", tabindex: -1 }; // for the pointer: in the picture, Delete does the same
-  const cut = h("button", { ...attrs, dataset: { testid: "cut-looks" } }, words);
+  const cut = h("button", { ...attrs, dataset: { testid: "cut-looks", lights: "" } }, words);
   const verb = deciding.p < start.p ? "without" : "without_rises"; // each edge lowers it; together they may not
   return phrase(`river.${verb}`, { cut, answer: answerMark(facts.answers[0]), p: briefPercent(deciding.p) });
 }
