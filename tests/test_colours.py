@@ -133,6 +133,14 @@ def test_signs_can_be_told_apart(theme: str, sight: str) -> None:
         assert np.linalg.norm(ends[0] - ends[1]) >= LEAST_SIGNED, (size, ends)
 
 
+def test_in_the_dark_the_strongest_values_keep_their_sign() -> None:
+    """The lightest colours are no white: the ends of a legend can be told apart."""
+    for name in ("signed", "q", "k", "v"):
+        low, high = (seen(linear(end), "none") for end in (ramp("dark", name)[0], ramp("dark", name)[-1]))
+        assert max(low[0], high[0]) <= 90
+        assert np.linalg.norm(low - high) >= LEAST_ROLES
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_red_means_the_query(theme: str) -> None:
     """Negative numbers, losses and errors are another colour. (Who sees no red has the frame and the sign.)"""

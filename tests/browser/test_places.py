@@ -759,6 +759,9 @@ def test_on_a_laptop_a_place_is_whole_below_the_river(open_page: "Callable[..., 
         )
         expect(page.locator("[data-matrix=ffn-post]")).to_be_hidden()
     if view == "embedding":
+        station = page.locator("[data-station=embedding]")
+        expect(station.get_by_test_id("legend")).to_have_text("≤ −0.17≥ 0.17")  # one, of the scale that all share
+        expect(station.get_by_test_id("embedding-range")).to_have_text(["−0.17 … 0.16", "−0.65 … 0.73", "−0.70 … 0.79"])
         tops = "all => all.map((one) => Math.round(one.getBoundingClientRect().top))"
         assert len(set(page.locator(".embedding-pair .sheet:visible").evaluate_all(tops))) == 1
 

@@ -23,8 +23,8 @@ import swap from "./swap.js";
  * @typedef {Object} Tab  a part of this station: its word is `embedding.tab.<name>`
  * @property {boolean} [sides]  it exists for the source and for the target
  * @property {(place: HTMLElement, trace: FetchedTrace, state: State, actions: TabActions) => {formula: any, note: any, legend?: any}} draw
- * @typedef {Actions & {redraw: () => void, stack: Stack, line: HTMLElement}} TabActions  `stack`: whose embedding is shown;
- *   `line`: the sum of the chosen cell
+ * @typedef {Actions & {redraw: () => void, stack: Stack, line: HTMLElement, scale: HTMLElement}} TabActions  `stack`: whose embedding is shown;
+ *   `line`: the sum of the chosen cell; `scale`: what its colours mean
  */
 
 /** Three matrices with more columns than these need the width of the page. */
@@ -40,14 +40,15 @@ const elementsOf = perRoot((root) => {
   const tabs = segment(t("embedding.tabs"), NAMES, "embedding", (name) => t(`embedding.tab.${name}`));
   const sides = segment(t("embedding.sides"), ["source", "target"], "embedding", (side) => t(`sides.${side}`));
   const title = h("h1", { class: "sr-only" }, t("embedding.title")); // the path names the place
-  const parts = buildParts(root, h("div", { class: "bar" }, title, tabs.box, sides.box));
+  const scale = h("div", { class: "embedding-scale" });
+  const parts = buildParts(root, h("div", { class: "bar" }, title, tabs.box, sides.box, scale));
   const about = h("p", { class: "dim embedding-about" });
   const line = h("div", { class: "embedding-sum", "aria-live": "polite", dataset: { testid: "sum-of-cell" } });
   const { sum, positions, swap, neighbours } = places;
   const box = h("div", { class: "embedding-parts" }, sum, line, positions, swap, neighbours);
   parts.body.append(lacks, box);
   parts.reading.before(about);
-  return { ...parts, box, line, places, lacks, tabs, sides, about };
+  return { ...parts, box, line, scale, places, lacks, tabs, sides, about };
 });
 
 /** @type {FetchedDraw} */
@@ -75,8 +76,8 @@ export function draw(root, trace, state, actions) {
   parts.box.classList.toggle("of-sum", name === "sum");
   parts.box.classList.toggle("wide", trace.model.description.d_model > WIDE);
   parts.places.neighbours.classList.toggle("card-box", near);
-  parts.line.hidden = name !== "sum";
-  const own = { ...actions, redraw, line: parts.line, stack: shownStack(state, trace.model) };
+  parts.line.hidden = parts.scale.hidden = name !== "sum";
+  const own = { ...actions, redraw, line: parts.line, scale: parts.scale, stack: shownStack(state, trace.model) };
   drawFormula(parts.formula, tab.draw(place, trace, state, own));
   if (near) neighbours.draw(parts.places.neighbours, trace, state, own);
 }

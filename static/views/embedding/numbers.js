@@ -11,7 +11,7 @@ const FAR = 1.5;
 
 /**
  * One scale of colours for several matrices, each with its own extremes. A few outliers would leave all other numbers
- * pale: then the deepest colour begins at `full` (otherwise null).
+ * pale: then the deepest colour begins at `full` (otherwise null). `shared` is the scale as a legend shows it.
  * @param {Float32Array[]} all
  */
 export function sharedScales(all) {
@@ -20,7 +20,9 @@ export function sharedScales(all) {
   const most = Math.max(...all.map(quantile));
   const full = most > 0 && largest > FAR * most ? most : null;
   const reach = full ?? largest;
-  return { full, scales: scales.map((scale) => ({ ...scale, min: -reach, max: reach })) };
+  const [min, max] = [-reach, reach];
+  const shared = { ...scales[0], min, max, seen: /** @type {[number, number]} */ ([min, max]) };
+  return { full, shared, scales: scales.map((scale) => ({ ...scale, min, max })) };
 }
 
 const quantile = memo((/** @type {Float32Array} */ values) => {

@@ -107,7 +107,8 @@ export default {
     replace(actions.line, summands > 1 ? sumOf(trace, actions.stack, tensors, { row, col, isAsked }) : null);
     pair.classList.toggle("beside", beside);
     update(pair, { style: { "--labels": `${labels}px`, "--more": String(summands) } });
-    const { scales, full } = sharedScales(tensors.map(({ data }) => data));
+    const { scales, shared, full } = sharedScales(tensors.map(({ data }) => data));
+    replace(actions.scale, legendOf(shared, full));
     for (const part of parts) {
       const i = taps.findIndex(({ name }) => name === part.name);
       part.element.hidden = part.sign.hidden = i < 0;
@@ -121,10 +122,23 @@ export default {
       ...(has("token_type") ? [mo("+"), sub(mi("S"), mi("type"))] : []),
       ...(has("position") ? [mo("+"), sub(mi("P"), mi("pos"))] : []),
     );
-    const legend = full && h("span", { class: "legend" }, t("embedding.full", { full: significant(full, 2) }));
-    return { formula, note: t("embedding.sum_note", { n, d_model: dModel }), legend };
+    return { formula, note: t("embedding.sum_note", { n, d_model: dModel }) };
   },
 };
+
+/** One for all the matrices: only so can their sum be seen. @param {Scale} shared @param {number|null} full */
+function legendOf(shared, full) {
+  const [low, high] = shared.seen.map((end) => number(end, 2));
+  const scale =
+    full === null ? shared : { ...shared, ends: /** @type {[string, string]} */ ([`≤ ${low}`, `≥ ${high}`]) };
+  const title = full === null ? null : t("embedding.full", { full: significant(full, 2) });
+  const said = h("span", { class: "legend" }, t("embedding.one_scale"));
+  return h("span", { title }, scaleLegend(scale, { number: (one) => number(one, 2) }), said);
+}
+
+/** "−0.17 … 0.16": how far its values go, on the scale that all share. @param {Scale} scale */
+const rangeOf = ({ seen: [low, high] }) =>
+  h("span", { class: "legend", dataset: { testid: "embedding-range" } }, `${number(low, 2)} … ${number(high, 2)}`);
 
 /**
  * The row of the table, and its factor (Vaswani et al. 2017, section 3.4).
@@ -219,7 +233,7 @@ function drawPart({ name, title: head, size, legend, matrix }, tensor, scale, tr
   replace(head, nameOf(name, actions.stack, dModel));
   replace(size, `${n} × ${dModel}`);
   const none = name === "position" && actions.stack.embedding.positions === "none";
-  replace(legend, none ? noPositions(trace.model) : scaleLegend(scale, { number: (one) => number(one, 2) }));
+  replace(legend, none ? noPositions(trace.model) : rangeOf(scale));
   drawMatrix(matrix, {
     id: IDS[name],
     label: t("embedding.matrix_label", { name: title, n, d_model: dModel }),
