@@ -131,7 +131,7 @@ function createRiver(parts) {
   let last = /** @type {Facts|null} */ (null);
   const board = createRiverBoard(
     parts.board,
-    ({ height, keyOver, foot, answers, table, said, bands, only, squares, lens }) => {
+    ({ height, keyOver, foot, answers, table, said, bands, only, squares, lens, headsInLine }) => {
       parts.which.classList.toggle("in-heads", said?.beside === true && foot !== null);
       parts.which.classList.toggle("over-heads", only !== null && squares.length > 0);
       parts.root.style.setProperty("--heads-top", squares.length ? `${Math.min(...squares.map(({ y }) => y))}px` : "");
@@ -140,7 +140,7 @@ function createRiver(parts) {
       parts.root.style.setProperty("--foot", `${foot ?? 0}px`);
       parts.root.style.setProperty("--foot-width", `${answers.width}px`);
       parts.root.style.setProperty("--table", `${table ?? 0}px`);
-      const room = roomBeside({ bands, said, squares, lens });
+      const room = roomBeside({ bands, said, squares, lens, headsInLine });
       parts.root.classList.toggle("two-stacks", room !== null);
       for (const side of /** @type {const} */ (["x", "y", "width"]))
         parts.root.style.setProperty(`--read-${side}`, `${room?.[side] ?? 0}px`);
@@ -393,12 +393,13 @@ function drawChoice(root, choices, chosen, actions) {
 }
 
 /**
- * Of two stacks, where there is room for the key and Watch: below what is said of the heads of the one that is read; where a layer is open,
+ * Of two stacks, where there is room for the key and Watch: below the rows of the one that is read, or below what is said of its heads; where a layer is open,
  * below the rows of the other stack. null: nowhere.
- * @param {Pick<Scene, "bands"|"said"|"squares"|"lens">} scene @returns {{x: number, y: number, width: number}|null}
+ * @param {Pick<Scene, "bands"|"said"|"squares"|"lens"|"headsInLine">} scene @returns {{x: number, y: number, width: number}|null}
  */
-function roomBeside({ bands, said, squares, lens }) {
+function roomBeside({ bands, said, squares, lens, headsInLine }) {
   if (bands.length < 2) return null;
+  if (headsInLine && said) return { ...said, y: bands[1].bottom - 8 };
   const stacks = new Set(squares.map(({ stack }) => stack));
   if (stacks.size !== 1) return said;
   const other = /** @type {Band} */ (bands.find(({ stack }) => !stacks.has(stack)));

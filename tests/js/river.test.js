@@ -831,6 +831,27 @@ test("how to read a square stands above all of them; of two stacks, below those 
   assert.ok(folds.every(({ said, fold }) => !said || said.y < fold) && folds.some(({ said }) => !said));
 });
 
+test("the heads of two stacks begin in one line where the key has room between the upper rows and their heads", () => {
+  const head = { attention: "self", count: 4, ratio: 1, order: () => [0, 1, 2, 3] };
+  const heads = ["encoder", "decoder"].map((stack) => ({ ...head, stack, attention: stack }));
+  const at = (/** @type {number} */ room, more = {}) =>
+    riverLayout(rollout(rivers(...PAIR), "decoder", 1), 1, {
+      ...FRAME,
+      headRoom: 150,
+      fold: 900,
+      room,
+      heads,
+      mostPitch: 90,
+      ...more,
+    });
+  const { squares, said, bands, headsInLine } = at(450);
+  const [encoder, decoder] = ["encoder", "decoder"].map((stack) => squares.filter((one) => one.stack === stack));
+  assert.ok(headsInLine && encoder[0].y === decoder[0].y);
+  assert.ok(said && said.lines === 2 && said.y > bands[1].bottom + 100 && said.y + 17 < encoder[0].y - encoder[0].over);
+  assert.ok(!at(100).headsInLine, "else they are right below their rows");
+  assert.ok(!at(450, { open: { stack: "encoder", layer: 0 } }).headsInLine, "and so are those of an open layer");
+});
+
 test("a decoder's rows have what they wrote beside them; the rows of a story have not", () => {
   const names = [
     [

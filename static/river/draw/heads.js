@@ -202,9 +202,8 @@ export function drawHeadWords(pen, scene, style) {
   }
   if (!said) return;
   write(pen, style, { size: 13, colour: style.colours.dim });
-  const most = bands.length > 1 ? 2 : 1; // above the squares there is one line
   const texts = style.headsSaid.map((text) => wrapped(pen, text, said.width));
-  const lines = texts.find(({ length }) => length <= most) ?? texts[texts.length - 1];
+  const lines = texts.find(({ length }) => length <= said.lines) ?? texts[texts.length - 1];
   lines.forEach((line, i) => pen.fillText(line, said.x, said.y + i * 17 * style.type));
 }
 

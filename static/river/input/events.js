@@ -261,9 +261,9 @@ export function showTip({ tip, tipWords, acts }, { scene, actions, picked, picke
 }
 
 /** A line over the squares, or two below them, say how they are read: what is pointed at among them is said there, and covers none. @param {Scene} scene */
-function lineOver({ said, squares }) {
+function lineOver({ said }) {
   if (!said || said.width < READABLE) return null;
-  const single = said.y < Math.min(...squares.map(({ y }) => y));
+  const single = said.lines === 1;
   const at = { left: `${said.x}px`, top: `${said.y - BASE}px`, width: `${said.width}px` };
   return { single, at: { ...at, "min-height": single ? "" : "38px" } };
 }

@@ -330,13 +330,21 @@ function withMoreKeys(squares, { fold = 0, type = 1 }) {
   return squares.map((one) => ({ ...one, lines, caption: one.caption + more }));
 }
 
+/** What of two stacks stands between the rows that are read first and their heads, where there is room: the key, Watch, how to read a square. */
+const READ = 140;
+
+/** Whether the heads of two stacks stand in one line; else those that are read first are right below their rows. @param {Band[]} bands @param {Frame} frame @param {number} top */
+const areInLine = (bands, { only = null, open = null, type = 1 }, top) =>
+  only === null && open === null && bands.slice(1).some(({ bottom }) => top - bottom >= READ * type);
+
 /** The squares of all heads: below the rows of their stack, each layer's in its column, an open layer's at the whole width. @param {Band[]} bands @param {Frame} frame @param {number} top */
 export function allSquaresOf(bands, frame, top) {
   const { heads = [], only = null, open = null, width, ranks = 0, type = 1 } = frame;
   const caption = Math.round(CAPTION * type);
+  const headsInLine = areInLine(bands, frame, top);
   const parts = heads.flatMap(({ order, ...head }) => {
     const band = /** @type {Band} */ (bands.find(({ stack }) => stack === head.stack));
-    const y = band === bands[0] || only !== null ? top : band.bottom + 14;
+    const y = band === bands[0] || only !== null || headsInLine ? top : band.bottom + 14;
     const height = Math.min(heightFrom(y, top, frame), heightFrom(top, top, frame)); // of two stacks, the heads look alike
     if (only !== null) {
       const { layer } = only;
@@ -363,7 +371,7 @@ export function allSquaresOf(bands, frame, top) {
     const higher = within(Math.max(height, frame.headRoom ?? 0)); // below a long text they are scrolled to
     return higher.every(isWhole) || (higher.every(isReadable) && !fitting.every(isReadable)) ? higher : fitting;
   });
-  return { squares: parts.flatMap(({ squares }) => squares), more: parts.flatMap(({ more }) => more) };
+  return { squares: parts.flatMap(({ squares }) => squares), more: parts.flatMap(({ more }) => more), headsInLine };
 }
 
 // Which heads the picture has, and which matter most.

@@ -77,8 +77,9 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {number} lens  the baseline of what the model would say after each layer
  * @property {{x: number, y: number}} node  between the shares and the probabilities
  * @property {{x: number, y: number, width: number, step: number, inLine: boolean}} answers  where the bars are: the first one's place; `inLine`: beside their names, not under them
- * @property {{x: number, y: number, width: number, beside: boolean}|null} said  where it says how to read a square: above them (`beside`: next to the
- *   button that ranks them); of two stacks, below those that are read first @property {number|null} table  where the line that opens the table is, at the left edge
+ * @property {boolean} headsInLine  those of two stacks begin in one line: between the rows that are read first and their heads is room
+ * @property {{x: number, y: number, width: number, beside: boolean, lines: number}|null} said  where it says how to read a square: above them (`beside`: next to the
+ *   button that ranks them); of two stacks, in two lines above those that are read first, or below them @property {number|null} table  where the line that opens the table is, at the left edge
  * @property {boolean} keyOver  what the lines are stands over the answers, as on the start page
  * @property {number|null} foot  where there is space under the answers, next to the heads; null: no heads are drawn there
  * @typedef {{to: PlaceName, stack: string, layer: number, x: number, y: number, width: number, right: boolean}} Link  its text ends at
@@ -143,7 +144,7 @@ export function riverLayout(rolled, row, frame) {
     ...heads.squares.map(bottomOf),
     ...heads.more.map(({ y }) => y),
   ];
-  const words = only ? { said: null, table: null } : wordsOf(bands, heads.squares, above > 0, frame);
+  const words = only ? { said: null, table: null } : wordsOf(bands, heads, above > 0, frame);
   if (words.said) ends.push(words.said.y);
   const node = { x: answering.end + 5, y: chosen.y };
   // Beside the rows, not beside the heads, as far as they fit; on a phone on the first screen.
@@ -212,18 +213,24 @@ const [SAID, TABLE] = [13, 20];
 /** What is said of the squares has at least this width next to a button. */
 const LEAST_SAID = 380;
 
-/** The places of the words about the squares. @param {Band[]} bands @param {Square[]} squares @param {boolean} above @param {Frame} frame @returns {Pick<Scene, "said"|"table">} */
-function wordsOf(bands, squares, above, { type, fold = 0, which = 0 }) {
+/** From one line of these words to the next. */
+const SAID_LINE = 17;
+
+/** The places of the words about the squares. @param {Band[]} bands @param {Pick<Scene, "squares"|"headsInLine">} heads @param {boolean} above @param {Frame} frame @returns {Pick<Scene, "said"|"table">} */
+function wordsOf(bands, { squares, headsInLine: inLine }, above, { type, fold = 0, which = 0 }) {
   const { columns, stack } = bands[bands.length - 1];
   const [x, end] = [columns[0].x0 + 8, columns[columns.length - 1].x1];
-  const first = squares.filter((one) => one.stack === stack);
-  const own = first.length ? first : squares; // of an open layer
+  const read = squares.filter((one) => one.stack === stack);
+  const own = read.length ? read : squares; // of an open layer
   if (!own.length) return { said: null, table: null };
   const bottom = Math.max(...own.map(bottomOf));
-  const y = above ? Math.min(...own.map((one) => one.y - one.over)) - 7 : bottom + (SAID + 6) * type;
-  const fits = above || !fold || y + 8 <= fold;
+  const first = Math.min(...own.map((one) => one.y - one.over));
+  const over = above || inLine;
+  const y = over ? first - 7 - (inLine ? SAID_LINE * type : 0) : bottom + (SAID + 6) * type;
+  const fits = over || !fold || y + 8 <= fold;
   const beside = above && which > 0 && end - x - which >= LEAST_SAID * type;
-  return { said: fits ? { x, y, width: end - x - (beside ? which : 0), beside } : null, table: bottom - TABLE * type };
+  const width = end - x - (beside ? which : 0);
+  return { said: fits ? { x, y, width, beside, lines: above ? 1 : 2 } : null, table: bottom - TABLE * type };
 }
 
 /** Between the words of two places, what the name of a layer needs, and what is around all three in a narrow one. */
