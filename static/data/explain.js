@@ -42,9 +42,16 @@ export const rankState = viewState("rank", {
   path: choice(...RANK_PATHS),
   ffns: onOff(false),
   hand: choice(...RANK_HAND),
+  height: choice("auto", "low", "tall"), // of its sheet, which keeps it when another choice is opened
 });
 /** Whether the ranking is of heads. @param {Pick<import("../state/store.js").State, "viewState">} state */
 export const ranksHeads = (state) => rankState.of(state).shows === "heads";
+
+/** Whether its sheet is low: by default that of the heads, which leaves the model in sight. @param {Pick<import("../state/store.js").State, "viewState">} state */
+export function ranksLow(state) {
+  const { height } = rankState.of(state);
+  return height === "low" || (height === "auto" && ranksHeads(state));
+}
 
 /** More is large: its lines come later, and nothing of it is measured before it is asked for. */
 export const MANY_LAYERS = 12;

@@ -272,7 +272,7 @@ const comparedTexts = {
 
 /** @param {string} id @param {string} title @param {"heads"|"direct"|"patch"} shows */
 const rankTool = (id, title, shows) => ({
-  ...{ id, title, patch: { drawer: "rank", ...rankState.patch({ shows }) } },
+  ...{ id, title, patch: { drawer: "rank", ...rankState.patch({ shows, height: "auto" }) } },
   isOpen: (/** @type {State} */ state) => state.drawer === "rank" && rankState.of(state).shows === shows,
 });
 

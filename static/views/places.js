@@ -3,7 +3,7 @@
  * chosen layer and the chosen head; so a link has it without a field of its own.
  */
 
-import { ranksHeads } from "../data/explain.js";
+import { ranksLow } from "../data/explain.js";
 import { attentionOf, can, writesTarget } from "../model/description.js";
 import { standsForWritten } from "../model/written.js";
 import { walkState } from "./view_states.js";
@@ -54,9 +54,9 @@ export const placeOf = (state) => {
 /** The drawers that speak of the whole model: it stays whole above them, in less height (css/layout.css). */
 const LOW_DRAWERS = ["generation", "cache", "rank"];
 
-/** Of the rankings, that of the heads: the others are higher. @param {Pick<State, "drawer"|"lesson"|"viewState">} state */
+/** @param {Pick<State, "drawer"|"lesson"|"viewState">} state */
 export const opensLow = (state) =>
-  state.lesson === null && LOW_DRAWERS.includes(state.drawer ?? "") && (state.drawer !== "rank" || ranksHeads(state));
+  state.lesson === null && LOW_DRAWERS.includes(state.drawer ?? "") && (state.drawer !== "rank" || ranksLow(state));
 
 /** Whether the whole model is open, and not a place in it. @param {Pick<State, "view">} state */
 export const isModel = ({ view }) => view === "model";

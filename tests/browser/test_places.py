@@ -432,6 +432,40 @@ def test_escape_on_the_river_closes_what_lies_over_the_page_first(page: "Page") 
 
 
 @pytest.mark.fresh  # another test's page may have measured this already
+def test_a_ranking_stays_until_the_next_one_is_measured_and_its_tabs_stay_put(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport=LAPTOP)
+    opened(page, "model", drawer="rank")
+    expect(page.get_by_test_id("rank-row")).to_have_count(5)
+    said, waits = page.locator(".rank-needs h2"), page.locator(".rank-columns.waits")
+    before = said.inner_text()
+    held: list[Any] = []
+    page.route("**/explain/ablations", lambda route: route.continue_() if held else held.append(route))
+    page.get_by_test_id("rank-row-off").first.click()
+    expect(waits).to_be_visible()
+    expect(page.get_by_test_id("rank-progress")).to_have_text("Measuring …")
+    assert said.inner_text() == before
+    expect(page.get_by_test_id("rank-row").first).to_contain_text("off")
+    for _ in range(200):
+        if not held:
+            page.wait_for_timeout(20)
+    held[0].continue_()
+    expect(waits).to_have_count(0)
+    expect(said).not_to_have_text(before)
+    page.get_by_test_id("compare-before").click()  # in which no head is off
+    expect(said).to_have_text(before)
+    expect(page.get_by_test_id("rank-row").first).to_contain_text("→")
+    tops = set()
+    for tab in ("heads", "keys", "direct", "patch", "vocabulary"):
+        page.get_by_test_id(f"rank-shows-{tab}").click()
+        tops.add((page.get_by_test_id("rank-shows-heads").bounding_box() or {})["y"])
+        if tab == "keys":
+            expect(page.get_by_test_id("rank-scope-head")).to_have_text(re.compile(r"^head \d·\d$"))
+    assert len(tops) == 1
+    page.get_by_test_id("rank-higher").click()
+    assert (page.get_by_test_id("rank-shows-heads").bounding_box() or {})["y"] < tops.pop() - 80
+
+
+@pytest.mark.fresh  # another test's page may have measured this already
 def test_patching_opens_with_the_sentence_that_is_offered(open_page: "Callable[..., Page]") -> None:
     """Measured once, and not before it is shown. A reader empties the field; a link brings another sentence."""
     page = open_page(viewport=LAPTOP)

@@ -95,7 +95,7 @@ export function drawFoot(root, trace, state, actions, change) {
   const ask = (/** @type {typeof RECEIVES[number]} */ role) => {
     const { source } = rankState.of(actions.get());
     const other = source || (otherSentence(trace, state)?.text ?? "");
-    actions.set({ drawer: "rank", ...rankState.patch({ shows: "patch", path: role, source: other }) });
+    actions.set({ drawer: "rank", ...rankState.patch({ shows: "patch", path: role, source: other, height: "auto" }) });
   };
   const button = (/** @type {typeof RECEIVES[number]} */ role) => {
     const about = t("card.feeds_about", { role, head: whereOf(model, state) });

@@ -10,6 +10,7 @@ import {
   RANK_MEASURES,
   RANK_SHOWN,
   rankState,
+  ranksLow,
   showsEffects,
 } from "../../data/explain.js";
 import { measureAblations, measurePatches } from "../../data/streams.js";
@@ -79,7 +80,8 @@ const elementsOf = perRoot((root) => {
   const title = h("h1", null);
   const about = h("span", { class: "rank-intro dim", title: t("rank.about_long") }, t("rank.about"));
   const edited = h("p", { class: "rank-edited", dataset: { testid: "rank-edited" } });
-  const bar = h("div", { class: "bar" }, title, shows.box, about, edited, progress);
+  const higher = h("button", { class: "btn icon rank-higher", type: "button", dataset: { testid: "rank-higher" } });
+  const bar = h("div", { class: "bar" }, title, shows.box, about, edited, progress, higher);
   const [legend, more] = [h("p", { class: "rank-legend dim" }), h("p", { class: "dim" })];
   const [said, list] = [h("h2", null), h("ol", { class: "rank-rows" })];
   const maps = h("div", { class: "rank-maps" });
@@ -89,7 +91,7 @@ const elementsOf = perRoot((root) => {
   const blocks = /** @type {Map<string, ReturnType<typeof buildEffectMap>>} */ (new Map());
   const heads = {
     ...{ element: h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps)) },
-    ...{ edited, more, anew, legend, said, list, maps, blocks, opened: "", subject: "" },
+    ...{ edited, more, anew, legend, said, list, maps, blocks, opened: "", subject: "", whole: false },
     order: /** @type {string[]} */ ([]), // of the rows: it stays while heads are switched off and on
     numbers: /** @type {{start: AblationStart|null, found: HeadPart[]}} */ ({ start: null, found: [] }), // the last that are whole
   };
@@ -117,7 +119,7 @@ const elementsOf = perRoot((root) => {
     keys: createRanking(soon, isOpen, measureAblations),
     patch: createRanking(soon, isOpen, measurePatches),
   };
-  return { title, about, shows, by, bars, progress, pages, measuring, again };
+  return { title, about, shows, by, bars, progress, higher, pages, measuring, again };
 });
 
 /** @typedef {ReturnType<typeof elementsOf>} Parts */
@@ -159,7 +161,9 @@ export function draw(root, trace, state, actions) {
   drawEdited(edited, trace, state, actions, measured?.tokens);
   if (!PINNED.includes(shows)) edited.hidden = true;
   parts.about.hidden = shows !== "heads" || !edited.hidden; // they share a line
-  parts.shows.show(shows, (name) => actions.set(rankState.patch({ shows: name })), has);
+  const height = /** @type {const} */ (["low", "tall"]).map((name) => ({ height: name }))[Number(!ranksLow(state))];
+  parts.shows.show(shows, (name) => actions.set(rankState.patch({ shows: name, ...height })), has); // its tabs stay where they are
+  drawHigher(parts.higher, ranksLow(state), actions);
   inSight(parts.shows.box, parts.shows.buttons[shows]);
   for (const name of RANK_SHOWN) parts.pages[name].element.hidden = name !== shows;
   for (const [name, one] of Object.entries(parts.measuring)) if (name !== shows) one.stop();
@@ -167,6 +171,14 @@ export function draw(root, trace, state, actions) {
   parts.again.draw = () => {};
   drawProgress(parts, null);
   PAGES[shows].draw(parts, trace, state, actions);
+}
+
+/** The sheet over the model, in as much height as leaves the model whole, or higher. @param {HTMLElement} button @param {boolean} low @param {Actions} actions */
+function drawHigher(button, low, actions) {
+  const words = t(low ? "rank.higher" : "rank.lower");
+  update(button, { title: words, "aria-label": words });
+  setText(button, low ? "▴" : "▾");
+  button.onclick = () => actions.set(rankState.patch({ height: low ? "tall" : "low" }));
 }
 
 /** Scrolls a row of choices, which a phone cuts, to the one that is on. @param {HTMLElement} box @param {HTMLElement} on */
@@ -207,8 +219,7 @@ function drawKeysOf(parts, trace, state, actions) {
   const request = keysRequest(trace, state);
   again.draw = () => {
     const measured = request && measuring.keys.of(request);
-    drawProgress(parts, measured);
-    drawKeys(pages.keys, measured, trace, state, actions);
+    drawProgress(parts, measured, drawKeys(pages.keys, measured, trace, state, actions));
   };
   if (!request) measuring.keys.stop();
   again.draw();
@@ -235,11 +246,11 @@ function drawPatches(parts, trace, state, actions) {
   again.draw();
 }
 
-/** @param {Parts} parts @param {Measured<unknown, {parts: number}>|null} measured */
-function drawProgress({ progress }, measured) {
+/** @param {Parts} parts @param {Measured<unknown, {parts: number}>|null} measured @param {boolean} [waits]  the last ranking stands until then */
+function drawProgress({ progress }, measured, waits = false) {
   const { start = null, found = [], done = true } = measured ?? {};
-  update(progress, { hidden: done || !start });
-  setText(progress, start ? t("rank.progress", { n: found.length, of: start.parts }) : "");
+  update(progress, { hidden: done || !(start || waits) });
+  setText(progress, start ? t("rank.progress", { n: found.length, of: start.parts }) : t("rank.begins"));
 }
 
 /** @param {Parts} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions @param {Measured|null} measured */
@@ -247,7 +258,12 @@ function drawFound(parts, trace, state, actions, measured) {
   const { by } = rankState.of(state);
   const { heads } = parts.pages;
   const { start = null, found = [], done = true, error = null } = measured ?? {};
-  drawProgress(parts, measured);
+  const whole = done && !error && start !== null && found.length > 0;
+  const waits = heads.whole && !whole && measured !== null && !error;
+  drawProgress(parts, measured, waits);
+  heads.element.classList.toggle("waits", waits);
+  if (waits) return drawRows(heads, { by, start, found, done: false }, trace, actions); // only its switches are other ones
+  heads.whole = whole;
   const subject = JSON.stringify({ ...answerRequest(state, trace), interventions: undefined, by });
   if (subject !== heads.subject) heads.order = []; // of another answer the list begins anew
   heads.subject = subject;

@@ -262,7 +262,7 @@ export const isOff = (interventions, head, model) =>
 export function rankedRow(one, { by, values, start }, { model }, actions) {
   const { attention, layer, head } = one;
   const data = { attention, layer, head };
-  const without = isOff(withChanges(actions.get(), model).interventions, one, model);
+  const without = isOff(actions.get().interventions, one, model); // in the run that is shown
   const change = by === "kl" ? measuredText(one, by) : changeText(one, start);
   const open = h(
     "button",

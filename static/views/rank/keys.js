@@ -34,7 +34,7 @@ const CROWD = 0.04;
 const [WIDE, HIGH] = [7.2, 15];
 
 export function buildKeys() {
-  const scope = segment(t("rank.scope"), RANK_SCOPES, "rank-scope", (name) => t(`rank.scope_${name}`));
+  const scope = segment(t("rank.scope"), RANK_SCOPES, "rank-scope", () => ""); // they name the head and its layer
   const axis = segment(t("rank.axis"), RANK_AXES, "rank-axis", (name) => t(`rank.axis_${name}`));
   const [said, about] = [h("h2", { dataset: { testid: "rank-said" } }), h("p", { class: "rank-about dim" })];
   const save = h("span", { class: "save-buttons" });
@@ -58,6 +58,7 @@ export function buildKeys() {
     body,
     table,
     shown,
+    whole: false, // what is drawn was measured to its end
   };
   save.append(...saveButtons(() => parts.read()));
   return parts;
@@ -73,7 +74,10 @@ export function keysRequest(trace, state) {
   return request && { ...request, keys_of: { attention: trace.attention.id, layer: state.layer, query, head } };
 }
 
-/** @param {KeyParts} parts @param {Measured|null} measured @param {ModelTrace} trace @param {State} state @param {Actions} actions */
+/**
+ * Until the keys are measured, the last ones stand.
+ * @param {KeyParts} parts @param {Measured|null} measured @param {ModelTrace} trace @param {State} state @param {Actions} actions @returns {boolean} whether they do
+ */
 export function drawKeys(parts, measured, trace, state, actions) {
   const { scope, axis } = rankState.of(state);
   const { start = null, done = true, error = null } = measured ?? {};
@@ -89,6 +93,13 @@ export function drawKeys(parts, measured, trace, state, actions) {
     query,
     head: headName(trace.model, { ...state, attention: trace.attention.id }),
   };
+  setText(parts.scope.buttons.head, where.head);
+  setText(parts.scope.buttons.layer, t("rank.scope_layer", { layer: state.layer }));
+  const whole = done && !error && start !== null;
+  const waits = parts.whole && !whole && measured !== null && !error;
+  parts.element.classList.toggle("waits", waits);
+  if (waits) return true;
+  parts.whole = whole;
   replace(parts.about, phrase(`rank.about_keys_${scope}`, where));
   parts.shown.hidden = !found.length;
   if (error) setText(parts.said, errorText(/** @type {any} */ (error)));
@@ -97,12 +108,13 @@ export function drawKeys(parts, measured, trace, state, actions) {
   else if (!found.length) setText(parts.said, t("rank.only_key"));
   else replace(parts.said, h("span", null, sentences(found, names, measuredAnswer(start))));
   update(parts.save, { hidden: !found.length || !done });
-  if (!found.length) return;
+  if (!found.length) return false;
   parts.read = () => start && rankingOf(found, names, start, { trace, state });
   const choose = (/** @type {number} */ key) => actions.set({ query: position(state, trace).query, key });
   const chosen = position(state, trace).key;
   drawScatter(parts, found, { x, names, chosen, choose });
   drawTable(parts, found, { names, chosen, choose });
+  return false;
 }
 
 /**
@@ -156,7 +168,6 @@ export function saidOf(found) {
  */
 function drawScatter({ plot, down, across }, found, { x, names, chosen, choose }) {
   setText(down, t("rank.axis_delta"));
-  setText(across, t(`rank.axis_${x}_long`));
   const [xs, ys] = [found.map((one) => one[x] ?? 0), found.map(({ delta }) => delta)];
   const [right, top] = [rangeOf(xs), rangeOf(ys)];
   const size = { w: plot.clientWidth || 480, h: plot.clientHeight || 300 };
@@ -185,7 +196,12 @@ function drawScatter({ plot, down, across }, found, { x, names, chosen, choose }
     h("span", { class: `scatter-end ${name}`, "aria-hidden": true }, text);
   const lines = [zero("down", right.share(0)), zero("across", 1 - top.share(0))];
   const most = x === "weight" ? percent(right.high, 0) : number(right.high, 2);
-  const marks = [ends("far", most), ends("high", signed(top.high, 2)), ends("low", signed(top.low, 2))];
+  replace(
+    across,
+    h("span", null, t(`rank.axis_${x}_long`)),
+    h("span", { class: "scatter-far", "aria-hidden": true }, most),
+  );
+  const marks = [ends("high", signed(top.high, 2)), ends("low", signed(top.low, 2))];
   keepingFocus(plot, () => replace(plot, ...lines, ...marks, ...points));
 }
 
@@ -193,7 +209,7 @@ function drawScatter({ plot, down, across }, found, { x, names, chosen, choose }
 function rangeOf(values) {
   const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
   const reach = high - low || 1;
-  const room = 0.06 * reach;
+  const room = 0.1 * reach;
   const share = (/** @type {number} */ value) => (value - low + room) / (reach + 2 * room);
   return { low, high, share, most: Math.max(-low, high) || 1 };
 }
