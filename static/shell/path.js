@@ -3,6 +3,8 @@
 import { widthOf } from "../chart/theme.js";
 import { attentionOf, attentionsOf, can, stacksOf } from "../model/description.js";
 import { isEmpty } from "../model/selection.js";
+import { sceneOf } from "../river/board.js";
+import { bottomOf } from "../river/layout/heads.js";
 import { openingLayer, riverState } from "../river/view_state.js";
 import { coveredOf, h, keepingFocus, newId, replace, setText, update } from "../ui/dom.js";
 import { phrase, t } from "../ui/i18n.js";
@@ -206,7 +208,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
     if (shown && now !== shown) requestAnimationFrame(fit); // with the layout of the frame; the first is observed
     shown = now;
     arrive(state);
-    uncover();
+    uncover(state);
   };
 }
 
@@ -284,30 +286,56 @@ function aboveOf({ root, header: { element }, sentence, dock }) {
 }
 
 /**
- * On a phone the edits come up from the foot of the screen, over the row that was just changed: it scrolls above them, as far as what is
- * said of it stays in sight.
+ * On a phone the edits come up from the foot of the screen, over the row or the head that was just changed: it scrolls above them, as far
+ * as what is said of it stays in sight.
  * @param {Context["frame"]} frame
  */
 function uncovering(frame) {
-  const { root, path, say, opened } = frame;
-  let observed = /** @type {HTMLElement|null} */ (null);
+  const { root, path, say, opened, panels } = frame;
+  const edits = path.element.getElementsByClassName("edits");
+  let [observed, under] = [false, false]; // `under`: something was changed under an open sheet
+  let now = /** @type {State|null} */ (null);
   const uncover = () => {
-    const row = opened.querySelector(".row-keys:not([hidden])");
-    if (!row || getComputedStyle(/** @type {HTMLElement} */ (observed)).position !== "fixed") return;
+    const [bar] = edits;
+    if (getComputedStyle(bar).position !== "fixed") return;
     const of = (/** @type {Element|null} */ part) => part?.getBoundingClientRect() ?? new DOMRect();
+    const row = opened.querySelector(".row-keys:not([hidden])");
+    const canvas = panels.river?.querySelector("canvas");
+    const bottom = row?.checkVisibility()
+      ? of(row).bottom
+      : canvas && now
+        ? of(canvas).top + changedHead(canvas, now)
+        : 0;
     const stays = Number.parseFloat(getComputedStyle(root).getPropertyValue("--dock-end")) - cssPixels(root, "--above");
-    const room = of(say).top - stays;
-    const over = of(observed).height > 0 ? of(row).bottom - of(observed).top : 0;
+    const room = of(say).top + LEAD - stays;
+    const over = of(bar).height > 0 ? bottom - of(bar).top : 0;
     // No candidate is left half under the text.
     const least = Math.max(over, aboveOf(frame) - scrollY);
     if (over > 0 && room > 0) scrollBy({ top: Math.min(least, room), behavior: "instant" });
   };
   const observer = new ResizeObserver(uncover);
-  return () => {
-    if (observed) return;
-    observed = path.element.querySelector(".edits");
-    if (observed) observer.observe(observed);
+  return (/** @type {State} */ state) => {
+    const another = now !== null && now.interventions !== state.interventions;
+    now = state;
+    if (another && observed) requestAnimationFrame(uncover);
+    // A sheet that closes leaves the page where it was when it opened (shell/tools.js): then, three frames later.
+    if (under && state.drawer === null)
+      requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(uncover)));
+    under = state.drawer !== null && (under || another);
+    if (observed || !edits[0]) return;
+    observed = true;
+    observer.observe(edits[0]);
   };
+}
+
+/** What is free over the letters of the sentence. Pixels. */
+const LEAD = 7;
+
+/** Where the head of the last edit ends in the picture, with what stands below it; 0: it is not drawn. @param {HTMLCanvasElement} canvas @param {State} state */
+function changedHead(canvas, { interventions }) {
+  const where = interventions.at(-1)?.where;
+  const one = sceneOf(canvas)?.squares.find(({ layer, head }) => layer === where?.layer && head === where?.head);
+  return one ? bottomOf(one) : 0;
 }
 
 /** What Escape leaves: an open drawer, the pencil that the reader took, then a place. @param {State} state @param {Model} model @returns {Patch|null} */

@@ -62,6 +62,7 @@ export function createEdits(actions, model, set, ground) {
   const slot = h("div", { class: "edits-slot" }, list.node, all);
   const beside = h("div", { class: "edits-beside" }, h("div", { class: "undoing" }, undo, redo), sides.box);
   const row = h("div", { class: "edits" }, changed, slot, beside);
+  const passes = passing(row);
   return {
     row,
     undo,
@@ -84,6 +85,7 @@ export function createEdits(actions, model, set, ground) {
       list.draw({ groups, masks, trace, model: now, refused }, [undo, redo]);
       drawSides(shown, state, now);
       row.hidden = sides.box.hidden && !undoes;
+      passes(!row.hidden && sides.box.hidden === true);
       actions.page.classList.toggle("has-edits", !row.hidden);
       setText(changed, row.hidden ? "" : changedWords(state, now));
       update(changed, { disabled: masks.length === 0 });
@@ -117,6 +119,22 @@ export function createEdits(actions, model, set, ground) {
       (side) => offered[side],
     );
   }
+}
+
+/** So long Redo alone stays on a phone, over what lies below it. Milliseconds. */
+const STAYS = 5000;
+
+/** @param {HTMLElement} row @returns {(alone: boolean) => void}  `alone`: only Redo is left in it */
+function passing(row) {
+  let was = false;
+  let timer = /** @type {ReturnType<typeof setTimeout>|undefined} */ (undefined);
+  return (alone) => {
+    if (alone === was) return;
+    was = alone;
+    clearTimeout(timer);
+    row.classList.remove("passed");
+    if (alone) timer = setTimeout(() => row.classList.add("passed"), STAYS);
+  };
 }
 
 /** @typedef {{words: string, undone: (state: State) => Patch, isSwitch?: boolean}} MaskLine  a change of a mask, in the list of edits; `isSwitch`: its switch says it */

@@ -453,6 +453,30 @@ def test_on_a_phone_an_edit_says_what_was_what_comes_next_and_the_way_back(open_
 WROTE = """(words) => wrote(document.querySelector('[data-testid=river]')).some(({ text }) => text === words)"""
 
 
+def test_on_a_phone_the_changed_head_is_above_the_bar_and_redo_alone_goes(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto(f"/?view=model&layer=5&drawer=rank&river.shown=on#text={STORY}")
+    page.wait_for_selector('body[data-state="ready"]')
+    page.get_by_test_id("rank-row-off").first.tap()  # 5·5, in the second row
+    expect(page.get_by_test_id("edit-undo")).to_be_visible()
+    page.get_by_test_id("close-drawer").tap()
+    page.wait_for_function(
+        """async () => {
+          const { sceneOf } = await import('/static/river/board.js');
+          const canvas = document.querySelector('[data-testid=river]');
+          const of = (part) => document.querySelector(part).getBoundingClientRect();
+          const ends = sceneOf(canvas).squares.map(({ y, height, caption }) => y + height + caption);
+          const end = canvas.getBoundingClientRect().top + Math.max(...ends);
+          return end <= of('.edits').top && of('.say .says').top >= of('.dock').bottom - 5;
+        }"""
+    )
+    page.get_by_test_id("edit-undo").tap()
+    redo = page.locator(".edits .redo")
+    expect(redo).to_be_enabled()
+    expect(redo).to_be_visible()
+    expect(redo).to_be_hidden(timeout=20_000)  # after 5 s
+
+
 def test_on_a_phone_undo_keeps_its_place_and_no_cell_moves_under_the_pencil(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
     page.goto(f"/?view=attention&layer=5&head=5&river.shown=on#text={STORY}")

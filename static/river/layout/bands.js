@@ -107,8 +107,8 @@ const ALL_LABELS = 30;
 /** All rows together need not be higher than this for their labels, nor than what the first screen leaves. */
 const ENOUGH = 560;
 
-/** Above the rows: the names of all stacks' layers, in one line that no river crosses; in the strip. Their baseline is this far over the rows. */
-const [TITLE, TITLE_OF_STRIP] = [28, 21];
+/** Above the rows: the names of all stacks' layers, in one line that no river crosses; of the one layer on a phone; in the strip. Their baseline is this far over the rows. */
+const [TITLE, TITLE_OF_ONE, TITLE_OF_STRIP] = [28, 24, 21];
 const [BASELINE, BASELINE_OF_STRIP] = [12, 9];
 
 /** Between the rows of two stacks; in the strip. */
@@ -146,7 +146,7 @@ export function bandsOf(rolled, row, frame, above) {
   const peaks = rolled.map(peaksOf);
   const folds = rolled.map((_, i) => foldsOf(peaks[i], i === 0 ? row : null, unfolded?.[i]));
   const count = folds.flat().length;
-  const title = (strip ? TITLE_OF_STRIP : TITLE) * type;
+  const title = (strip ? TITLE_OF_STRIP : only ? TITLE_OF_ONE : TITLE) * type;
   const enough = LABELLED_PITCH * type * Math.min(1, ALL_LABELS / count);
   const named = count > ALL_LABELS ? LEAST_PITCH : labelPitch; // each has its name, in a low window, too
   const labels = Math.max(named, Math.min(enough, (Math.min(most, ENOUGH) - fat) / count));

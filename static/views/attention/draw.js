@@ -249,7 +249,9 @@ function drawRowKeys(place, trace, state, actions, pen) {
       row,
       (row.hidden ? [] : allowed).map((j) => {
         const pressed = pen ? !isHidden(j) : j === key;
-        const attrs = { type: "button", "aria-pressed": pressed, dataset: { focus: `key-${j}`, key: j } };
+        const looks = [j === key && "chosen", isHidden(j) && "hides"].filter(Boolean).join(" ");
+        const data = { focus: `key-${j}`, key: j };
+        const attrs = { class: looks || null, type: "button", "aria-pressed": pressed, dataset: data };
         const weight = overview && cellWeight(overview.data[query * names.length + j]);
         return h(
           "button",
@@ -261,10 +263,11 @@ function drawRowKeys(place, trace, state, actions, pen) {
     ),
   );
   const keys = /** @type {HTMLElement[]} */ ([...row.querySelectorAll("button")]);
-  const chosen = keys.find(({ ariaPressed }) => ariaPressed === "true");
-  if (!chosen || pen) return;
+  const chosen = keys.find(({ dataset }) => Number(dataset.key) === key);
+  if (!chosen || row.dataset.at === `${query} ${key}`) return; // who has scrolled it finds it so
+  row.dataset.at = `${query} ${key}`;
   const middle = chosen.offsetLeft - (row.clientWidth - chosen.offsetWidth) / 2;
-  const first = keys.find(({ offsetLeft }) => offsetLeft >= middle) ?? chosen; // at the edge a whole one
+  const first = keys.find(({ offsetLeft, offsetWidth }) => offsetLeft >= middle - offsetWidth / 2) ?? chosen; // at the edge a whole one
   row.scrollLeft = middle > 0 ? first.offsetLeft - 2 : 0;
 }
 
