@@ -5,6 +5,7 @@ import {
   capsIn,
   isPiece,
   labelName,
+  offeredAfter,
   partText,
   quotesAround,
   textOf,
@@ -152,6 +153,14 @@ export function offeredText(token) {
   const name = token.partial ? partText(token) : token.piece ? tokenName(token) : null;
   return name === null ? tokenText(token) : [h("span", { translate: "no" }, name)];
 }
+
+/** A token that could stand after `before`: a piece that goes on with the word there has its mark, and a tip that says so. @param {any} token @param {any} before */
+export const couldFollow = (token, before) =>
+  h(
+    "span",
+    { title: before && isPiece(token, before) ? kindOfToken(token, before) : null },
+    nameNodes(tokenName(offeredAfter(token, before))),
+  );
 
 /**
  * A token named in a sentence, as read; `role` ("q", "k") colours it, `index` is its position.

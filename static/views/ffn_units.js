@@ -9,7 +9,7 @@ import { position } from "../model/selection.js";
 import { h, keepingFocus, perRoot, replace, setText } from "../ui/dom.js";
 import { integer, number, signed, significant } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";
-import { className, offeredText } from "../ui/token_text.js";
+import { className, couldFollow } from "../ui/token_text.js";
 import { openFfn, strongest } from "./ffn/data.js";
 import { tokenInRole } from "./inspector/parts.js";
 
@@ -72,33 +72,37 @@ export function draw(root, trace, state, actions) {
   replace(parts.title, token, " ", words);
   parts.choose = (unit) => actions.set({ query, ffnUnit: unit });
   parts.n = post.length;
-  const rows = found ? termRows(found, parts.choose) : activeRows(post, parts.choose);
+  const before = trace.queries.tokens[query];
+  const rows = found ? termRows(found, before, parts.choose) : activeRows(post, parts.choose);
   keepingFocus(parts.list, () => replace(parts.list, rows));
   replace(
     parts.note,
-    found ? phrase("ffn.card_note", { token: answerOf(found, found.answer) }) : t("ffn.card_note_plain"),
+    found ? phrase("ffn.card_note", { token: answerOf(found, found.answer, before) }) : t("ffn.card_note_plain"),
   );
   paintUnits(parts.map, post);
   setText(parts.about, t("ffn.card_map", { n: integer(post.length) }));
   parts.map.setAttribute("aria-label", t("ffn.card_map", { n: integer(post.length) }));
 }
 
-/** @param {Contributions} found @param {number} id */
-const answerOf = ({ tokens, classes }, id) =>
-  h("b", { class: "token-name" }, classes.length ? className(classes[id]) : offeredText(tokens[id]));
+/** @param {Contributions} found @param {number} id @param {any} before  the token after which it could stand */
+const answerOf = ({ tokens, classes }, id, before) =>
+  h("b", { class: "token-name" }, classes.length ? className(classes[id]) : couldFollow(tokens[id], before));
 
-/** @param {Contributions} found @param {(unit: number) => void} choose */
-function termRows(found, choose) {
+/** @param {Contributions} found @param {any} before @param {(unit: number) => void} choose */
+function termRows(found, before, choose) {
   const { units } = /** @type {NonNullable<Contributions["units"]>} */ (found.units);
   const listed = units.slice(0, MANY).filter(({ length }) => length > 0);
   return listed.map(({ unit, activation, length, value, favours }) => {
-    const names = favours.map((id, i) => [i ? " · " : "", answerOf(found, id)]);
+    const names = favours.map((id, i) => [i ? " · " : "", answerOf(found, id, before)]);
     return rowOf({
       unit,
       below: h("small", { class: "dim mono" }, `post ${number(activation, 2)}`),
       share: length / listed[0].length,
       about: h("span", { class: "favours" }, phrase("ffn.favours", { tokens: h("span", null, names) })),
-      value: [number(length, 2), h("small", { class: "dim" }, answerOf(found, found.answer), ` ${signed(value, 2)}`)],
+      value: [
+        number(length, 2),
+        h("small", { class: "dim" }, answerOf(found, found.answer, before), ` ${signed(value, 2)}`),
+      ],
       choose,
       data: { value, length },
     });

@@ -871,6 +871,16 @@ def test_the_rows_of_a_logit_add_up_and_lead_to_their_places(open_page: "Callabl
     page.wait_for_url(re.compile(f"head={head}(&|$)"))
 
 
+def test_a_favoured_piece_says_which_word_it_goes_on_with(open_page: "Callable[..., Page]") -> None:
+    """Of an FFN unit and of a head's output: with the mark that candidates have."""
+    page = open_page(viewport=SCREEN)
+    for view, place in (("ffn", {"layer": 1}), ("attention", {"layer": 2, "head": 1, "query": 13, "key": 3})):
+        opened(page, view, **place)
+        piece = page.locator(":is(.favours, [data-line=moves]) [title]").first
+        expect(piece).to_have_text(re.compile("^…"))
+        expect(piece).to_have_attribute("title", f"goes on with the word: red{piece.inner_text()[1:]}")
+
+
 def test_units_that_write_most_lead_to_their_arithmetic(open_page: "Callable[..., Page]") -> None:
     """Their numbers are those of the model's own attribution; a step shows its own tensor."""
     page = open_page(viewport=SCREEN)

@@ -132,7 +132,6 @@ export function createTeacher(context, seat) {
     if (on === frame.root.classList.contains("room-projects")) return;
     if (on && !side.hidden) toggle(false);
     frame.root.classList.toggle("room-projects", on);
-    update(wide, { "aria-pressed": on });
     setText(wide, t(on ? "room.project_end" : "room.project"));
     const { dataset } = document.documentElement;
     const type = actions.get().type;

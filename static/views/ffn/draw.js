@@ -161,7 +161,7 @@ function drawEye(eye, trace, state, actions) {
   const { stack } = about;
   const title = t(`eye.ffn_${off ? "on" : "off"}`, { title: layerTitle(about, layer) });
   eye.hidden = state.file !== null || state.lesson !== null;
-  update(eye, { "aria-pressed": String(off), "aria-keyshortcuts": "O", title });
+  update(eye, { "aria-keyshortcuts": "O", title });
   saySwitch(eye, off, trace, (found) => found.kind === "ffn" && found.stack === stack && found.layer === layer);
   eye.onclick = () => actions.set(editing(actions.get(), model, (now) => partToggled(now, part, attentionsOf(model))));
 }

@@ -143,7 +143,7 @@ function drawOpen(eye, open, trace, { isOff, hidden, aside }) {
   eye.classList.toggle("many", attentionSteps(trace.attention).length > FEW_STEPS);
   eye.parentElement?.parentElement?.classList.toggle("with-switch", !hidden && !aside);
   if (hidden) return;
-  update(eye, { "aria-pressed": String(isOff), title: eyeTitle(open, isOff) });
+  update(eye, { title: eyeTitle(open, isOff) });
   saySwitch(eye, isOff, trace, (found) => found.kind === "head" && headKey(found) === headKey(open));
 }
 
@@ -153,10 +153,10 @@ const FEW_STEPS = 4;
 /** So wide may the answer with its percentage be in the words of the switch, in pixels. */
 const ANSWER = 67;
 
-/** @param {HTMLButtonElement} eye @param {boolean} isOff @param {ModelTrace} trace @param {(found: Ablation) => boolean} isIt */
+/** Its words say what a press does, so that no state is needed beside them. @param {HTMLButtonElement} eye @param {boolean} isOff @param {ModelTrace} trace @param {(found: Ablation) => boolean} isIt */
 export function saySwitch(eye, isOff, trace, isIt) {
   replaceChanged(/** @type {Element} */ (eye.lastChild), isOff ? t("eye.on_brief") : offWords(trace, isIt));
-  update(eye, { "data-brief": t(isOff ? "eye.on_brief" : "eye.off_do") }); // a phone's: css/heads.css
+  update(eye, { dataset: { off: isOff, brief: t(isOff ? "eye.on_brief" : "eye.off_do") } }); // a phone's word: css/heads.css
 }
 
 /** What switching it off makes of the answer, if that is measured: "Switch off: car 93 %". @param {ModelTrace} trace @param {(found: Ablation) => boolean} isIt */

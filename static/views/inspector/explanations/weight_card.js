@@ -6,13 +6,14 @@ import { dividesProducts, normPlace, stackOf } from "../../../model/description.
 import { isOpenHeadOff } from "../../../model/edits.js";
 import { tokenName } from "../../../model/labels.js";
 import { cellIn, indexOfMost, products, rowIn, sum } from "../../../model/matrix.js";
+import { position } from "../../../model/selection.js";
 import { biasRole, underRoot } from "../../../model/weight_arithmetic.js";
 import { queryName } from "../../../model/written.js";
 import { h } from "../../../ui/dom.js";
 import { checkedNumber, checkMark, number, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { math, mi, mo, sup } from "../../../ui/mathml.js";
-import { nameNodes } from "../../../ui/token_text.js";
+import { couldFollow, nameNodes } from "../../../ui/token_text.js";
 import { letterOf } from "../../formulas.js";
 import { shortReasonOf } from "../../query_key.js";
 import { drawCard, labelOf, nameIn, whereOf } from "../card.js";
@@ -299,7 +300,7 @@ function effectLines(trace, state, about, before, names) {
     old: was && { values: was, text: none ? "0" : "" },
   };
   if (lengthOf(part) === null) return [v];
-  const written = writtenIn(trace, key);
+  const written = writtenIn(trace, state, key);
   const nothing = (off && t("card.head_off")) || (none && t("card.times_zero"));
   const output = {
     name: "moves",
@@ -343,13 +344,16 @@ function logitLine({ explained }, state, written, off) {
   };
 }
 
-/** The tokens that the key favours, what it adds to the logit of the answer, and what all of its head adds; null: not known, or not yet. @param {HeadTrace} trace @param {number} key */
-function writtenIn({ explained }, key) {
-  const found = explained?.writes;
+/** The tokens that the key favours, what it adds to the logit of the answer, and what all of its head adds; null: not known, or not yet. @param {HeadTrace} trace @param {State} state @param {number} key */
+function writtenIn(trace, state, key) {
+  const found = trace.explained?.writes;
   if (!found || found.refused) return null;
   const name = (/** @type {number} */ id) => tokenName(found.tokens[id]);
-  const names = new Set(/** @type {number[]} */ (found.favoured[key]).map(name)); // “ car” and “car” are read alike
-  const words = h("b", { translate: "no" }, [...names].join(" · "));
+  const before = trace.queries.tokens[position(state, trace).query];
+  const favoured = /** @type {number[]} */ (found.favoured[key]);
+  const others = favoured.filter((id, i) => favoured.findIndex((one) => name(one) === name(id)) === i); // “ car” and “car” are read alike
+  const listed = others.flatMap((id, i) => [i ? " · " : "", couldFollow(found.tokens[id], before)]);
+  const words = h("b", { translate: "no" }, listed);
   return {
     key,
     favours: h("span", null, phrase("card.writes", { words })),
