@@ -172,8 +172,8 @@ const [LEAST, USUAL] = [11, 12];
 /** How much of its row's height a label is: neighbours have air between them. */
 const OF_ROW = 0.8;
 
-/** On a projector the number of a token is as large as the token: it stands lower. */
-const NTH_BELOW = 7;
+/** How far the number of a token stands below it: on a projector, where it is as large as the token; and of a small name, which would touch the next one. */
+const [NTH_BELOW, NTH, NTH_SMALL] = [7, 2, 1];
 
 /** @param {Pen} pen @param {Band} band @param {{names: Name[], wrote: string[], used: number|null, pointed: Row[]}} words  `used`: the token that is named as a key; `pointed`: rows that have their names in any case @param {PictureStyle} style */
 export function drawLabels(pen, band, { names, wrote, used, pointed }, style) {
@@ -216,7 +216,7 @@ function drawName(pen, { word, nth, patch }, { right, y, size }, marked, style) 
   let end = right;
   if (nth !== null) {
     write(pen, style, { size: size - 4, ...face });
-    pen.fillText(String(nth), end, y + (style.least ? NTH_BELOW : 2));
+    pen.fillText(String(nth), end, y + (style.least ? NTH_BELOW : size < CAPPED ? NTH_SMALL : NTH));
     end -= pen.measureText(String(nth)).width;
   }
   write(pen, style, { size, ...face });

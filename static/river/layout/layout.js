@@ -158,7 +158,7 @@ export function riverLayout(rolled, row, frame) {
   const underKey = below + (frame.start ? 0 : KEY_OVER[narrow] * frame.type);
   const overCards = Math.min(lens + 8, (lowestAnswer ?? 0) - bars); // of a short text, they begin where its rows end
   const beside = lowestAnswer === null ? Math.max(below, nearNode) : Math.max(underKey, overCards);
-  const [over, under] = inLine ? [7, 5] : [4, 2]; // the last one's bar ends above the edge
+  const [over, under] = inLine ? [8, 6] : [4, 2]; // the last one's bar ends above the edge
   const inStrip = frame.places?.prediction ? bands[0].top - over : 0;
   const y = frame.strip ? inStrip : strip ? strip.height + BELOW_STRIP : beside;
   const answers = { x: node.x + 17, y, width: frame.width - node.x - 17, step, inLine };
