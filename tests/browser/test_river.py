@@ -864,6 +864,9 @@ def test_a_heads_tip_says_what_is_lost_without_it_and_its_eye_switches_it_off(pa
     assert box
     assert x < box["x"] < x + 40, "beside the middle, where a click opens the head"
     assert abs(box["y"] + box["height"] / 2 - y) < 30, "within the square"
+    page.mouse.move(box["x"] + 9, box["y"] + 9)
+    page.wait_for_timeout(150)
+    expect(tip).to_contain_text("Off: car (98 % → 93 %)")  # the eye lies on its head
     page.mouse.move(x, y - 200)
     expect(eye).to_be_hidden()
     page.mouse.move(x, y)

@@ -150,7 +150,11 @@ export function listen(parts, board, { repaint, choose }) {
   }
 
   canvas.addEventListener("pointermove", hover);
-  canvas.addEventListener("pointerleave", leave);
+  // The eye of a head lies on it: there the head is still pointed at.
+  const isEye = (/** @type {EventTarget|null} */ at) =>
+    at instanceof Node && eye.dataset.part === "head" && eye.contains(at);
+  canvas.addEventListener("pointerleave", ({ relatedTarget }) => isEye(relatedTarget) || leave());
+  eye.addEventListener("pointerleave", ({ relatedTarget }) => relatedTarget === canvas || leave());
   canvas.addEventListener("click", (/** @type {PointerEvent} */ { offsetX, offsetY, pointerType }) => {
     if (!board.scene) return;
     const { picked } = board;

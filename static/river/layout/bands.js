@@ -99,7 +99,7 @@ const [LEAST_PITCH, LABELLED_PITCH, MOST_PITCH] = [5, 15, 25];
 const START_PITCH = 60;
 
 /** Two labels are at least this far apart: where each row of a text has its own, in a strip, of two stacks, and where only some rows have theirs. */
-const [OWN_PITCH, LABEL_PITCH, PITCH_OF_TWO, THINNED_PITCH] = [11, 12.5, 13.5, 13];
+const [OWN_PITCH, LABEL_PITCH, PITCH_OF_TWO, THINNED_PITCH] = [12, 12.5, 13.5, 13];
 
 /** With more rows than this, rows are as near as these would be: labels thin out as soon as they would touch. */
 const ALL_LABELS = 30;
