@@ -44,8 +44,8 @@ import { currentStyle } from "./style.js";
  * @property {(band: Band) => boolean} chooses  whether its tokens have separate answers
  * @property {(band: number, token: number) => string|null} invite  to choose it, in words; null: it is chosen
  * @property {((line: Line) => void)|null} knockOut  knocks out a line, or restores it; null: no line can be knocked out
- * @property {(line: Line) => {hide: string, hideInHead: string, open: string, carried: string}} offers  which heads carry a line, if several do, and what can be done with it, in words: to hide it, also in the one head that carries most of it, and to open that; "": it cannot be, or is not measured
- * @property {(line: Line) => void} hideInHead @property {(line: Line) => void} openHeadOf  in that head
+ * @property {(line: Line) => {hide: string, hideInHead: string, hideInHeads: string, open: string, carried: string[]}} offers  which heads carry a line, and what can be done with it, in words: to hide it, also in the one head that carries most of it or in all that do, and to open that one; "": it cannot be, or is not measured
+ * @property {(line: Line, n?: number) => void} hideInHeads  in the first of them, or in all @property {(line: Line) => void} openHeadOf  in the first
  * @property {(band: Band, token: number) => void} knockOutAll  every edge from the chosen token to this one
  * @property {(scene: Scene, head: Head|null) => {head: Head, lines: Line[]|null, words: string}|null} preview  one head's lines, unless they are pooled, and what it does in words
  * @property {(head: Head) => void} openHead  its matrix @property {(head: Head) => void} pressHead  asks for its numbers, before it is opened
@@ -78,7 +78,12 @@ export function buildBoard() {
   const tipWords = h("span");
   const act = (/** @type {string} */ testid) =>
     h("button", { class: "btn", type: "button", hidden: true, dataset: { testid } });
-  const acts = { hide: act("river-hide"), hideInHead: act("river-hide-in-head"), open: act("river-open-head") };
+  const acts = {
+    hide: act("river-hide"),
+    hideInHead: act("river-hide-in-head"),
+    hideInHeads: act("river-hide-in-heads"),
+    open: act("river-open-head"),
+  };
   const attributes = { class: "river-tip", hidden: true, "aria-hidden": "true", dataset: { testid: "river-tip" } };
   const tip = h("div", attributes, tipWords, Object.values(acts));
   // Keys do the same (Shift + Delete): this is for pointers.

@@ -84,6 +84,7 @@ export function edgesToSource(rollout, row) {
  * @property {boolean} done @property {boolean} [idle]  it waits until it is asked for
  * @property {boolean} [decided]  what decides most was looked for
  * @property {{edges: Edge[], p: number}|null} deciding  the edges, in all layers, to the token that matters most, and the answer's probability without them
+ * @property {Map<string, number|null>} [together]  by edges: the answer without all of them; null: it is being measured
  * @property {string[]} [refused]  keys of edges that cannot be measured
  * @property {any} error
  */
@@ -106,6 +107,8 @@ export function createKnockoutMeasuring(onChange) {
   let wished = /** @type {Edge[]} */ ([]);
   /** Whether the effect of what decides most is shown. */
   let decides = true;
+  /** The newest question of the run without some edges, too. */
+  let withoutThem = (/** @type {Edge[]} */ _) => /** @type {object} */ ({});
   /** Measures the newest question that waits. */
   let begin = () => {};
 
@@ -193,7 +196,7 @@ export function createKnockoutMeasuring(onChange) {
     of(request, lookOf, without, { waits = false, whole = true } = {}) {
       const key = JSON.stringify(request);
       const found = /** @type {Measured|undefined} */ (known.get(key));
-      decides = whole;
+      [decides, withoutThem] = [whole, without];
       const isComplete = found?.done ? !whole || Boolean(found.decided) : key === asked;
       if (found && key === asked && isComplete) return found;
       running.abort();
@@ -221,6 +224,26 @@ export function createKnockoutMeasuring(onChange) {
     begin: () => begin(),
 
     also: wishFor,
+
+    /** The answer's probability without all of these edges, in one request; null: it is not here yet. @param {Edge[]} edges @returns {number|null} */
+    together(edges) {
+      const measured = /** @type {Measured|undefined} */ (known.get(asked));
+      if (!measured?.done || !measured.start || measured.error) return null;
+      measured.together ??= new Map();
+      const all = measured.together;
+      const key = edges.map(edgeKey).join();
+      if (!all.has(key)) {
+        all.set(key, null);
+        const { signal } = running;
+        const onStart = (/** @type {{p: number}} */ { p }) => {
+          all.set(key, p);
+          onChange();
+        };
+        const request = { ...withoutThem(edges), answer: measured.start.answer, edges: [] };
+        measure(request, { signal, onStart, onEffect() {} }).catch(() => signal.aborted && all.delete(key));
+      }
+      return all.get(key) ?? null;
+    },
 
     /** Also measures the edges of the open cell, which stay wanted. @param {Edge[]} edges */
     cell(edges) {

@@ -329,6 +329,31 @@ def test_a_line_opens_the_head_that_carries_it_or_is_hidden_there(page: "Page") 
     assert run["interventions"] == without([LOOK | {"head": head}])
 
 
+@pytest.mark.fresh  # another test may have measured it already
+def test_a_line_is_hidden_in_all_heads_that_carry_it_by_one_act(page: "Page") -> None:
+    """One edit for each head, one step back, measured by one request; the number is that of the run that follows."""
+    show(page)
+    asked: list[Any] = []
+    page.on("request", lambda one: asked.append(one.post_data_json) if one.url.endswith("/effects") else None)
+    page.mouse.click(*point_of(page, LOOK))
+    button = page.get_by_test_id("river-hide-in-heads")
+    expect(button).to_be_visible()
+    page.mouse.move(0, 0)
+    page.mouse.move(300, 300)
+    carried = [LOOK | {"head": head} for head in (5, 6, 3)]
+    start, _ = events(page, {"text": TEXT, "row": 13, "edges": [], "interventions": without(carried)})
+    expect(button).to_have_text(f"Hide in all three → {brief_percent(start['p'])}")
+    assert sum(len(one.get("interventions", [])) == 3 for one in asked) == 1
+    button.click()
+    run = wait_for_run(page, "run.interventions?.length === 3")
+    assert len(run["interventions"]) == 3
+    assert all(one in without(carried) for one in run["interventions"])
+    expect(page.get_by_test_id("river-says")).to_contain_text(f"to {brief_percent(start['p'])}")
+    page.keyboard.press("Alt+u")
+    expect(page.get_by_test_id("river-says")).to_contain_text("After red₂, the model predicts")
+    assert "interventions" not in page.url
+
+
 def test_a_line_that_is_not_among_the_widest_is_measured_when_it_is_pointed_at(page: "Page") -> None:
     show(page, f"text={TEXT} car and Tom was happy because he had his red car again. He said")
     measured(page)

@@ -242,7 +242,7 @@ test("a chosen line is measured until it is let go, wherever the pointer is", ()
   const parts = /** @type {any} */ (
     Object.fromEntries(["canvas", "tip", "tipWords", "scissors", "eye", "readout"].map((name) => [name, new Part()]))
   );
-  parts.acts = { hide: new Part(), hideInHead: new Part(), open: new Part() };
+  parts.acts = { hide: new Part(), hideInHead: new Part(), hideInHeads: new Part(), open: new Part() };
   /** @type {[number, boolean][]} */
   const measured = [];
   const actions = {
@@ -282,9 +282,16 @@ testWith(JSON.parse(readFileSync(new URL("../../static/i18n/en.json", import.met
         attentions: [{ id: "self", n_head, roles: { z: { dims: "head query d_head" } } }],
       };
       const river = { stack: "main", side: "target" };
-      const facts = { rolled: [{ river }], knockouts: [], canKnockOut: true, measured: { start: { p: 0.9 }, effects } };
+      const facts = {
+        rolled: [{ river }],
+        knockouts: [],
+        answers: [],
+        canKnockOut: true,
+        measured: { start: { p: 0.9 }, effects },
+      };
       const now = /** @type {any} */ ({ trace, actions: { get: () => ({ lesson: "" }) } });
-      return actionsOf(() => now, /** @type {any} */ ({ isSaved: true, ...facts }), /** @type {any} */ ({})).offers(
+      const page = /** @type {any} */ ({ measuring: { together: () => null } });
+      return actionsOf(() => now, /** @type {any} */ ({ isSaved: true, ...facts }), page).offers(
         /** @type {any} */ ({ ...EDGE, to: 0 }),
       );
     };

@@ -4,7 +4,7 @@ import { editing } from "../../model/compare/runs.js";
 import { showsMeans } from "../../model/description.js";
 import { hasHeads, headKey, headsOff, headToggled } from "../../model/edits.js";
 import { isPartOff, partToggled } from "../../model/formula_edits.js";
-import { knockedOut, plainEdge, toggled } from "../../model/interventions.js";
+import { edgeKey, knockedOut, plainEdge, toggled } from "../../model/interventions.js";
 import { nameText } from "../../model/labels.js";
 import { sameValue } from "../../state/view_state.js";
 import { plainText } from "../../ui/dom.js";
@@ -39,26 +39,32 @@ import { layerAt, widestAt } from "./places.js";
 
 // A line, an FFN, a token or a place of the keyboard in words: shown next to the pointer, and read aloud.
 
-/** A line in words. @param {Facts} facts @param {Line} line @returns {string[]} */
-function lineWords(facts, line) {
+/** A line in words. @param {ModelTrace} trace @param {Facts} facts @param {Line} line @returns {string[]} */
+function lineWords(trace, facts, line) {
   const { row, rolled } = facts;
   const writes = line.to === 0 && rolled[0].river.side === "target";
   const layer = layerTitle(rolled[line.to].river, line.layer);
   const attends = t(writes ? "river.looks_writes" : "river.looks", { layer, ...endsOf(facts, line) });
   if (isKnockedOut(facts, line)) return [attends, t("river.is_cut")];
   const part = t("river.share", { share: briefPercent(line.share), token: nameText(rowName(facts, row)) });
-  return [attends, part, ...effectWords(facts, line)];
+  return [attends, part, ...effectWords(facts, line, inHeads(trace, line).length > 1)];
 }
 
-/** The effect of knocking out a line, if it was measured. @param {Facts} facts @param {Line} line @returns {string[]} */
-function effectWords(facts, line) {
+/** The effect of knocking out a line, if it was measured. @param {Facts} facts @param {Line} line @param {boolean} several  heads have it @returns {string[]} */
+function effectWords(facts, line, several) {
   const { measured, answers, fall } = facts;
   const effect = effectOf(facts, line);
   const answer = fall?.answer ?? answers[0];
   if (!measured || !answer) return [];
   if (!effect) return measured.done && !measured.error ? [t("river.measuring_line")] : [];
   const before = briefPercent(measured.start?.p ?? answer.p);
-  return [t("river.effect", { answer: answerName(answer), before, after: briefPercent(effect.p) })];
+  return [
+    t(several ? "river.effect_heads" : "river.effect", {
+      answer: answerName(answer),
+      before,
+      after: briefPercent(effect.p),
+    }),
+  ];
 }
 
 /** What the answer loses without a head, if it was measured. @param {ModelTrace} trace @param {Facts} facts @param {Head} head @returns {string[]} */
@@ -74,8 +80,8 @@ function beadWords(facts, bead) {
   return t("river.ffn", { layer, token: nameText(rowName(facts, facts.row)), times: ffnRatio(bead) });
 }
 
-/** A place of the keyboard in words. @param {Facts} facts @param {Scene} scene @param {Place} place */
-function wordsAtPlace(facts, scene, place) {
+/** A place of the keyboard in words. @param {ModelTrace} trace @param {Facts} facts @param {Scene} scene @param {Place} place */
+function wordsAtPlace(trace, facts, scene, place) {
   const { from, to } = scene.bands[place.band].rows[place.row];
   const line = widestAt(scene, place);
   const at = layerAt(scene, place);
@@ -83,7 +89,7 @@ function wordsAtPlace(facts, scene, place) {
   const where = t("river.at", { token, layer: layerTitle(at, at.layer) });
   const own = scene.bands[place.band].chosen === from && to - from === 1;
   const bead = own ? scene.beads.find(({ layer }) => layer === place.layer) : undefined;
-  const words = [where, ...(line ? lineWords(facts, line) : [t("river.no_line")])];
+  const words = [where, ...(line ? lineWords(trace, facts, line) : [t("river.no_line")])];
   return [...words, ...(bead ? [beadWords(facts, bead)] : [])].join(". ");
 }
 
@@ -122,6 +128,25 @@ function carriersOf(trace, facts, line) {
   return carriersIn(heads, facts.measured?.start?.p ?? Number.NaN);
 }
 
+/** "Hide in all three". @param {number} n */
+const manyWords = (n) => t(n <= 3 ? `river.hide_in_${n}` : "river.hide_in_many", { n });
+
+/**
+ * Which heads carry a line, if several do; and why less is lost without it in all heads than in one.
+ * @param {ModelTrace} trace @param {Facts} facts @param {Line} line @param {(Edge & {head: number, p: number})[]} heads
+ */
+function carriedWords({ model }, facts, line, [head, ...others]) {
+  const layer = effectOf(facts, line);
+  const answer = facts.fall?.answer ?? facts.answers[0];
+  const names = others.map((one) => headShort(model, one)).join(t("compare.comma"));
+  return [
+    ...(others.length ? [t("river.carried", { head: headShort(model, head), others: names })] : []),
+    ...(layer && answer && briefPercent(head.p) !== briefPercent(layer.p) && head.p < layer.p
+      ? [t("river.others_against", { answer: answerName(answer) })]
+      : []),
+  ];
+}
+
 /** @param {() => Now} newest  what the page shows when something is done @param {Facts} facts @param {{measuring: ReturnType<typeof import("../knockout_effects.js").createKnockoutMeasuring>}} page @returns {Actions} */
 export function actionsOf(newest, facts, { measuring }) {
   const { trace, actions } = newest();
@@ -133,6 +158,13 @@ export function actionsOf(newest, facts, { measuring }) {
     layer: at.layer,
     part,
   });
+  let found = { of: "", heads: /** @type {ReturnType<typeof carriersOf>} */ ([]) };
+  /** The heads that carry a line, looked for once for what is measured. @param {Line} line */
+  const carriers = (line) => {
+    const of = `${edgeKey(line)} ${facts.measured?.effects.size}`;
+    if (of !== found.of) found = { of, heads: carriersOf(trace, facts, line) };
+    return found.heads;
+  };
   /** @param {Edge[]} edges */
   const toggle = (edges) => edges.length && actions.set(hiding(actions.get(), trace, edges));
   return {
@@ -145,7 +177,9 @@ export function actionsOf(newest, facts, { measuring }) {
     knockOut: canKnockOut ? (line) => toggle([line]) : null,
     offers(line) {
       const [{ river }, cut] = [facts.rolled[line.to], isKnockedOut(facts, line)];
-      const [head, ...others] = carriersOf(trace, facts, line);
+      const heads = carriers(line);
+      const [head, ...others] = heads;
+      const all = canKnockOut && others.length ? measuring.together(heads.map(plainEdge)) : null;
       const where = cut ? "" : t("river.hide_in", { layer: layerTitle(river, line.layer) });
       const name = head ? headWords(trace.model, head) : "";
       return {
@@ -154,21 +188,14 @@ export function actionsOf(newest, facts, { measuring }) {
           canKnockOut && head && inHeads(trace, line).length > 1 // else it is the same as in its layer
             ? `${t("river.hide_in", { layer: name })} → ${briefPercent(head.p)}`
             : "",
-        carried: others.length
-          ? t("river.carried", {
-              head: headShort(trace.model, head),
-              others: others.map((one) => headShort(trace.model, one)).join(t("compare.comma")),
-            })
-          : "",
+        hideInHeads: all === null ? "" : `${manyWords(heads.length)} → ${briefPercent(all)}`,
+        carried: head ? carriedWords(trace, facts, line, heads) : [],
         open: name && t("river.open_head", { head: name }),
       };
     },
-    hideInHead(line) {
-      const [head] = carriersOf(trace, facts, line);
-      if (head) toggle([plainEdge(head)]);
-    },
+    hideInHeads: (line, n = Infinity) => toggle(carriers(line).slice(0, n).map(plainEdge)),
     openHeadOf(line) {
-      const [head] = carriersOf(trace, facts, line);
+      const [head] = carriers(line);
       if (head) actions.set({ ...openingHead(head), query: head.query, key: head.key });
     },
     knockOutAll: ({ side }, token) =>
@@ -213,12 +240,12 @@ export function actionsOf(newest, facts, { measuring }) {
       if (patch) actions.set(patch);
       return patch !== null;
     },
-    tell: (what) => ("ratio" in what ? [beadWords(facts, what)] : lineWords(facts, what)),
+    tell: (what) => ("ratio" in what ? [beadWords(facts, what)] : lineWords(trace, facts, what)),
     measure(line, picked = false) {
       const asks = canKnockOut && line && !line.many && !line.own && !isKnockedOut(facts, line);
       if (canKnockOut) measuring.also(asks ? [line, ...(picked ? inHeads(trace, line) : [])] : []);
     },
-    read: (scene, place) => wordsAtPlace(facts, scene, place),
+    read: (scene, place) => wordsAtPlace(trace, facts, scene, place),
   };
 }
 

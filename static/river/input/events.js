@@ -177,10 +177,13 @@ export function listen(parts, board, { repaint, choose }) {
     if (column) board.actions?.zoom(column);
   });
   acts.hide.addEventListener("click", () => board.picked && chooseLine(board.picked, board.pointer));
-  acts.hideInHead.addEventListener("click", () => {
+  /** @param {number} [n]  of the heads that carry it; default: all */
+  const hideInHeads = (n) => () => {
     canvas.focus({ preventScroll: true }); // its button goes
-    if (board.picked) board.actions?.hideInHead(board.picked);
-  });
+    if (board.picked) board.actions?.hideInHeads(board.picked, n);
+  };
+  acts.hideInHead.addEventListener("click", hideInHeads(1));
+  acts.hideInHeads.addEventListener("click", hideInHeads());
   acts.open.addEventListener("click", () => board.picked && board.actions?.openHeadOf(board.picked));
   tip.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
@@ -242,13 +245,12 @@ export function showTip({ tip, tipWords, acts }, { scene, actions, picked, picke
   const { x, y } = picked ? pickedAt : pointer;
   tip.hidden = shown === null;
   const offers = picked && actions?.offers(picked);
-  for (const name of /** @type {const} */ (["hide", "hideInHead", "open"])) {
+  for (const name of /** @type {const} */ (["hide", "hideInHead", "hideInHeads", "open"])) {
     acts[name].hidden = !offers?.[name];
     replaceChanged(acts[name], boxedText(offers?.[name] ?? ""));
   }
   if (!shown || !actions || !scene) return;
-  const carried = offers?.carried ? [offers.carried] : [];
-  const words = typeof shown === "string" ? shown : [...actions.tell(shown), ...carried].join("\n");
+  const words = typeof shown === "string" ? shown : [...actions.tell(shown), ...(offers?.carried ?? [])].join("\n");
   const line = shown === preview?.words ? lineOver(scene) : null;
   tip.classList.toggle("for-legend", line !== null);
   replaceChanged(tipWords, boxedText(line?.single ? words.replaceAll("\n", " ") : words));
