@@ -477,6 +477,24 @@ def test_on_a_phone_the_changed_head_is_above_the_bar_and_redo_alone_goes(open_p
     expect(redo).to_be_hidden(timeout=20_000)  # after 5 s
 
 
+def test_on_a_phone_all_settings_of_the_sampling_are_on_one_screen(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto(f"/?view=model#text={STORY}")
+    page.wait_for_selector('body[data-state="ready"]')
+    page.get_by_test_id("sampling").tap()
+    panel = page.locator(".sampling-panel")
+    expect(panel).to_be_in_viewport(ratio=1)
+    sizes = panel.evaluate("(one) => [one.scrollHeight - one.clientHeight, one.scrollWidth - one.clientWidth]")
+    assert sizes == [0, 0]
+    rows = panel.locator("label").evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().height)")
+    assert len(rows) == 12
+    assert min(rows) >= 44
+    top, dock = panel.bounding_box(), page.locator(".dock").bounding_box()
+    assert top is not None
+    assert dock is not None
+    assert top["y"] >= dock["y"] + dock["height"], "what opened it closes it"
+
+
 def test_on_a_phone_undo_keeps_its_place_and_no_cell_moves_under_the_pencil(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
     page.goto(f"/?view=attention&layer=5&head=5&river.shown=on#text={STORY}")
