@@ -187,6 +187,15 @@ def test_every_line_that_an_edit_changed_keeps_what_it_was(
     said = re.findall(r"[+-]\d\.\d\d", moved.inner_text().replace("\u2212", "-"))
     assert [float(one) for one in said] == pytest.approx([gaps.max().item(), gaps.min().item()], abs=6e-3)
     expect(page.locator("[data-line=dot] output")).to_have_text(re.compile(" → "))
+    # And of all heads the one that moved most, as the list below says: a press shows it.
+    gist = page.get_by_test_id("gist")
+    expect(gist).to_be_in_viewport(ratio=1)
+    most = page.get_by_test_id("moved-head").first
+    name = f"{most.get_attribute('data-layer')}·{most.get_attribute('data-head')}"
+    share = f"{100 * float(most.get_attribute('data-moved') or 0):.0f}"
+    expect(gist).to_have_text(re.compile(rf"^Of all heads, {name} changed most \({share}\s%\)"))
+    gist.click()
+    expect(most).to_be_in_viewport(ratio=1)
 
 
 def test_a_forbidden_cell_says_why_it_is_zero(page: "Page", models: dict[str, checkpoint.Checkpoint]) -> None:

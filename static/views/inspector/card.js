@@ -2,6 +2,8 @@
 
 import { rankState } from "../../data/explain.js";
 import { canPut, otherSentence } from "../../model/by_hand.js";
+import { changesOf } from "../../model/compare/measure.js";
+import { isDifference } from "../../model/compare/runs.js";
 import { can } from "../../model/description.js";
 import { namesIn } from "../../model/labels.js";
 import {
@@ -16,8 +18,8 @@ import {
   svg,
   update,
 } from "../../ui/dom.js";
-import { signed } from "../../ui/format.js";
-import { attentionWords } from "../../ui/heads.js";
+import { percent, signed } from "../../ui/format.js";
+import { attentionWords, headShort } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { nameNodes } from "../../ui/token_text.js";
 
@@ -75,8 +77,11 @@ const feedsOf = perRoot((root) => {
   const asks = h("span", { class: "card-asks" });
   const element = h("p", { class: "card-feeds", dataset: { testid: "feeds" } }, phrase("card.feeds", { roles: asks }));
   const changed = h("p", { class: "card-feeds", dataset: { testid: "row-moved" } });
-  root.append(element, changed);
-  return { element, asks, changed };
+  const gist = h("button", { class: "link card-gist", type: "button", dataset: { testid: "gist" } });
+  gist.onclick = () => root.closest(".main")?.querySelector("[data-panel=compare]")?.scrollIntoView();
+  const all = h("p", { class: "card-all" }, gist);
+  root.append(all, element, changed);
+  return { element, asks, changed, all, gist };
 });
 
 /**
@@ -84,9 +89,12 @@ const feedsOf = perRoot((root) => {
  * @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions @param {Child} change  null: none is shown
  */
 export function drawFoot(root, trace, state, actions, change) {
-  const { element, asks, changed } = feedsOf(root);
+  const { element, asks, changed, all, gist } = feedsOf(root);
   const { model, attention } = trace;
   const roles = RECEIVES.filter((role) => canPut(model, attention, role));
+  const most = isDifference(state) ? gistOf(trace) : null;
+  all.hidden = most === null;
+  setText(gist, most ?? "");
   changed.hidden = change === null;
   replaceChanged(changed, change);
   element.hidden =
@@ -105,6 +113,18 @@ export function drawFoot(root, trace, state, actions, change) {
   };
   keepingFocus(asks, () => replace(asks, ...roles.map(button)));
 }
+
+/** Of all heads the one whose weights changed most; the rest stands below (views/compare/). null: not here. @param {ModelTrace} trace */
+function gistOf(trace) {
+  const changes = changesOf(trace);
+  if (!changes?.length) return null;
+  const most = changes.reduce((best, one) => (one.moved > best.moved ? one : best));
+  const moved = percent(most.moved, 0);
+  return most.moved < LEAST ? t("compare.gist_none") : t("compare.gist", { head: headShort(trace.model, most), moved });
+}
+
+/** A smaller change is written as 0 %. */
+const LEAST = 0.005;
 
 /** Half the height of a picture of bars, in its units; a bar is 1 wide. */
 const REACH = 50;

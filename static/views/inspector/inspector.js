@@ -37,8 +37,10 @@ const EXPLANATIONS = {
       ...(state.file === null && servesWeights(model) ? parameterNeeds(outputOf(state, model)) : []),
     ],
     also: (state, model) => {
-      if (!writesWords(state, model)) return [];
-      return ["explain:writes", ...(isDifference(state) || namesBefore(state) ? ["explain:writes_before"] : [])];
+      const heads = isDifference(state) ? ["compared", "explain:changes"] : []; // the head that changed most
+      if (!writesWords(state, model)) return heads;
+      const both = isDifference(state) || namesBefore(state) ? ["explain:writes_before"] : [];
+      return ["explain:writes", ...both, ...heads];
     },
     ...lazily(() => import("./explanations/weight.js")),
   },
