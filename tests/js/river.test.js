@@ -20,6 +20,7 @@ import {
   nearestPlace,
   placeAfterKey,
   stripAt,
+  unnamedAt,
   widestAt,
 } from "../../static/river/input/places.js";
 import { carriersIn, decidingEdges, edgesTo } from "../../static/river/knockout_effects.js";
@@ -360,6 +361,10 @@ test("names have 12 pixels or more; of more rows, as many as do not touch, and a
     assert.ok(some.length > 15 && some.length < 60 && some.every(({ size }) => size >= 12));
     const hidden = scene.bands[0].rows.findIndex((row) => !scene.bands[0].labelled.has(row));
     const more = namesOn(scene, { pointed: [hidden] });
+    const [{ rows, columns }] = scene.bands;
+    const unnamed = (/** @type {number} */ row) => unnamedAt(scene, columns[3].x0 + 20, rows[row].y);
+    assert.deepEqual(unnamed(hidden), { band: 0, row: hidden }, "pointed at anywhere in its row");
+    assert.equal(unnamed(59), null, "one that has its name already");
     assert.ok(more.some(({ text }) => text === `w${hidden}`));
     for (const names of [some, more]) {
       const ys = names.map(({ y }) => y).sort((a, b) => a - b);

@@ -7,7 +7,18 @@ import { t } from "../../ui/i18n.js";
 import { boxedText } from "../../ui/token_text.js";
 import { squareAt } from "../layout/heads.js";
 
-import { beadAt, columnAt, hitAt, layerAt, linkAt, placeAfterKey, stripAt, titleAt, widestAt } from "./places.js";
+import {
+  beadAt,
+  columnAt,
+  hitAt,
+  layerAt,
+  linkAt,
+  placeAfterKey,
+  stripAt,
+  titleAt,
+  unnamedAt,
+  widestAt,
+} from "./places.js";
 import { listenToGestures } from "./scrolling.js";
 
 /**
@@ -100,10 +111,11 @@ export function listen(parts, board, { repaint, choose }) {
     );
     showScissors(scissors, board, label);
     showEye(eye, board, linkAt(board.scene, offsetX, offsetY) ?? square);
+    const pointed = label ?? (free ? unnamedAt(board.scene, offsetX, offsetY) : null);
     const same = line === board.hovered && bead === board.bead;
-    if (same && sameValue([over, label], [board.over, board.pointed])) return;
+    if (same && sameValue([over, pointed], [board.over, board.pointed])) return;
     if (line !== board.hovered && !board.picked) board.actions.measure(line);
-    Object.assign(board, { hovered: line, bead, pointed: label, over });
+    Object.assign(board, { hovered: line, bead, pointed, over });
     repaint();
   }
 

@@ -20,6 +20,16 @@ function rowAt({ bands }, x, y) {
   return null;
 }
 
+/** The row at a point in the picture that has no name, as where names thin out: it is named while it is pointed at. @param {Scene} scene @param {number} x @param {number} y */
+export function unnamedAt({ bands }, x, y) {
+  for (const [i, { columns, rows, labelled }] of bands.entries()) {
+    const row = rows.findIndex((one) => Math.abs(one.y - y) <= one.height / 2);
+    const within = x >= columns[0].x0 && x < columns[columns.length - 1].x1;
+    if (row >= 0 && within && !labelled.has(rows[row])) return { band: i, row };
+  }
+  return null;
+}
+
 /** The FFN at a point. @param {Scene} scene @param {number} x @param {number} y */
 export const beadAt = ({ beads }, x, y) =>
   beads.find((one) => Math.hypot(one.x - x, one.y - y) <= Math.max(7, one.radius + 2)) ?? null;
