@@ -25,7 +25,7 @@ import { phrase, t } from "../../ui/i18n.js";
  */
 
 /** How many heads and how many tokens are listed. */
-const [HEADS, TOKENS] = [8, 10];
+const [HEADS, TOKENS] = [8, 13];
 
 /** In which row a term is counted. @param {Term} term @returns {Row["part"]} */
 function partOf({ part }) {

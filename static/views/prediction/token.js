@@ -3,7 +3,7 @@
 import { drawBarPicture } from "../../chart/bars/bar_picture.js";
 import { cssColour } from "../../chart/theme.js";
 import { answeringStack, normLetters, tiesEmbeddings } from "../../model/description.js";
-import { tokenLabel, tokenName } from "../../model/labels.js";
+import { offeredAfter, tokenLabel, tokenName } from "../../model/labels.js";
 import { sum } from "../../model/matrix.js";
 import { rowOf } from "../../model/selection.js";
 import { taken } from "../../model/written.js";
@@ -63,7 +63,9 @@ const elementsOf = perRoot((place) => {
 export function draw({ place, aside }, trace, state, actions) {
   const parts = elementsOf(place);
   const query = rowOf(state, trace);
-  const prediction = trace.predictions[query];
+  const found = trace.predictions[query];
+  const before = trace.written?.tokens[query];
+  const prediction = { ...found, candidates: found.candidates.map((one) => offeredAfter(one, before)) }; // named as in the dock
   const actual = actualOf(trace, prediction);
   const take =
     !trace.file && query + 1 < trace.model.max_seq_len
