@@ -5,7 +5,7 @@
 
 import { drawBarPicture } from "../../../chart/bars/bar_picture.js";
 import { scaleLegend, weightScale } from "../../../chart/matrix/scale.js";
-import { cssColour } from "../../../chart/theme.js";
+import { cssColour, rampStops } from "../../../chart/theme.js";
 import { answeringStack, isRms, predictsTokens, tiesEmbeddings } from "../../../model/description.js";
 import { rowOf } from "../../../model/selection.js";
 import { h, perRoot, replace, scrolling } from "../../../ui/dom.js";
@@ -209,7 +209,7 @@ export function draw({ place, aside }, trace, state, actions) {
   const tokens = predictsTokens(trace.model);
   const writing = /** @type {WritingTrace} */ (trace);
   const at = placeOf(found, trace, state);
-  const legend = scaleLegend(weightScale(), { number: (one) => percent(one, 0) });
+  const legend = scaleLegend({ ...weightScale(), stops: rampStops("share") }, { number: (one) => percent(one, 0) });
   const note = t(noteOf(trace.model));
   drawFormula(parts.formula, { formula: formulaOf(trace.model), note, legend: tokens ? legend : null });
   replace(parts.how, t(tokens ? "lens.how" : "lens.how_classes"), tokens ? [" ", ownWords(found, writing)] : null);
