@@ -158,7 +158,7 @@ export function samePicture(was, now) {
  * @property {Fall|null} fall  null: nothing is changed
  * @property {boolean} [difference]  whether changes are shown, and not what there is now
  * @property {Measured|null} measured  null: this model has no effects
- * @property {Head|null} [only]  the head that alone stays on in its layer
+ * @property {Head|null} [only]  the head that alone stays on in its layer @property {(head: Head) => string} nameOf  of a head, with its attention where a model has several
  * @property {(Head & {p: number, name: string})|null} [needed]  where heads are off: the one that the answer now needs most, and what is left without it
  * @property {boolean} canKnockOut  whether any line can be knocked out
  * @property {boolean} isSaved  whether it comes from a file
@@ -243,6 +243,7 @@ export function factsOf(trace, state, rolls, measuring) {
     ...{ rolled, before, was, row, names, answers, answersBefore, knockouts, masks, fall, difference },
     ...{ measured, canKnockOut, isSaved, waits, isEnd, written: choosesWritten(state, trace.model) },
     only: masks?.heads.length ? onlyOn(state.interventions, trace.model) : null,
+    nameOf: (head) => headShort(trace.model, head),
     needed: canKnockOut && masks?.heads.length && fall ? neededIn(trace, fall.answer) : null,
   };
 }

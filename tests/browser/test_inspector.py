@@ -198,6 +198,24 @@ def test_every_line_that_an_edit_changed_keeps_what_it_was(
     expect(most).to_be_in_viewport(ratio=1)
 
 
+def test_a_quotient_that_is_not_known_is_not_said_to_be_as_before(page: "Page") -> None:
+    """The scores of a model with distances are more than q and k, and only those are here of the run before."""
+    page.goto(link({"model": "mini-relative", "text": TEXT, "layer": 1, "causal": False, "compare": "on"}))
+    page.wait_for_selector('body[data-state="ready"]')
+    expect(page.locator("[data-line=exp] output")).to_have_text(re.compile(r"before: unknown.*→ [\d.]+ ÷ [\d.]+", re.S))
+    expect(page.locator("[data-line=weight] output")).to_have_text(re.compile("→"))
+
+
+def test_a_head_is_named_with_its_attention_where_a_model_has_several(page: "Page") -> None:
+    where = {"model": "translate-enja", "text": "She sold her car.", "view": "attention", "layer": 1, "head": 3}
+    page.goto(link(where | {"attention": "cross", "river__shown": "on"}))
+    page.wait_for_selector('body[data-state="ready"]')
+    page.get_by_test_id("head-eye").click()
+    says = page.get_by_test_id("river-says")
+    expect(says).to_contain_text("Head cross 1·3 is off: it writes nothing.")
+    expect(says.get_by_test_id("heads-on")).to_have_text("Switch head cross 1·3 on")
+
+
 def test_a_forbidden_cell_says_why_it_is_zero(page: "Page", models: dict[str, checkpoint.Checkpoint]) -> None:
     inspector = explained(page, models["stories-gpt"], query=1, key=4, attention__step="masked")
     assert line(inspector, "mask") == "+ M = -∞, forbidden: the key comes after the query (causal mask)"

@@ -178,7 +178,7 @@ function headStyle({ facts, trace }, preview, squares) {
       const isIn = (/** @type {{attention: string, layer: number}} */ one) =>
         one.layer === layer && trace.attentions.find(({ id }) => id === one.attention)?.stack === stack;
       const off = facts.masks?.heads.filter(isIn) ?? [];
-      return off.length ? t("changed.brief_heads", { n: off.length, ...off[0] }) : "";
+      return off.length ? t("changed.brief_heads", { n: off.length, head: facts.nameOf(off[0]) }) : "";
     },
     isPartOff: (/** @type {Link} */ link) => isLinkOff(link, facts, trace.attentions),
     isHead: (/** @type {Square} */ { attention, layer, head }) =>

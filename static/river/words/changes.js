@@ -74,7 +74,9 @@ function severalWords(facts, { causal, layers, pads, hidden, heads, parts, allow
     causal !== null && t(causal ? "changed.brief_on" : "changed.brief_off"),
     layers.length > 0 && t("changed.off_layers", { n: layers.length, layers: layers.join(", ") }),
     heads.length > 0 &&
-      (facts.only ? t("changed.brief_only", facts.only) : t("changed.brief_heads", { n: heads.length, ...heads[0] })),
+      (facts.only
+        ? t("changed.brief_only", { head: facts.nameOf(facts.only) })
+        : t("changed.brief_heads", { n: heads.length, head: facts.nameOf(heads[0]) })),
     parts.length > 0 && t("changed.brief_parts", { n: parts.length }),
     pads !== null && t("changed.brief_pads", { n: pads.n }),
     hidden > 0 && t("picture.run_hidden", { n: hidden }),
@@ -129,8 +131,8 @@ function stillWords(facts, predicts) {
 const maskWords = (facts, masks) => [...causalWords(facts, masks), ...othersWords(facts, masks)];
 
 /** Apart from the causal mask. @param {Facts} facts @param {MaskChanges} masks @returns {Words} */
-const othersWords = ({ only = null }, { pads, hidden, heads, parts, allowed, others }) => [
-  ...(only ? [t("changed.heads_only", only)] : headsWords(heads)),
+const othersWords = ({ only = null, nameOf }, { pads, hidden, heads, parts, allowed, others }) => [
+  ...(only ? [t("changed.heads_only", { layer: only.layer, head: nameOf(only) })] : headsWords(heads, nameOf)),
   ...parts.map(({ part, layer }) => t(`changed.${part}_off`, { layer })),
   ...(pads ? [t(`changed.pads_${padsNow(pads)}`, { n: pads.n })] : []),
   ...(hidden ? [t("changed.hidden", { n: hidden })] : []),
@@ -138,10 +140,10 @@ const othersWords = ({ only = null }, { pads, hidden, heads, parts, allowed, oth
   ...(others ? [t("changed.others", { n: others })] : []),
 ];
 
-/** The heads that are off. @param {MaskChanges["heads"]} heads @returns {Words} */
-function headsWords(heads) {
+/** The heads that are off. @param {MaskChanges["heads"]} heads @param {Facts["nameOf"]} nameOf @returns {Words} */
+function headsWords(heads, nameOf) {
   if (!heads.length) return [];
-  const names = heads.map(({ layer, head }) => `${layer}·${head}`).join(t("compare.comma"));
+  const names = heads.map(nameOf).join(t("compare.comma"));
   return [t(heads.length > MOST_NAMED ? "changed.heads_many" : "changed.heads_off", { n: heads.length, heads: names })];
 }
 
@@ -168,12 +170,12 @@ function causalWords(facts, { causal, layers, target }) {
 
 /** The button that takes the change back: as in training, or the other way of reading PADs; of heads, also what goes on with it. @param {Facts} facts @param {MaskChanges} masks @param {string} [of]  "_of": one of several changes @returns {Words} */
 function backWords(facts, { causal, layers, heads, pads }, of = "") {
-  const { only, needed } = facts;
+  const { only, needed, nameOf } = facts;
   const n = heads.length;
   if (causal !== null || layers.length)
     return [" ", edit("causal-back", t(`say.causal_back_${causal ? "off" : "on"}${of}`), { puts: "causal" })];
   if (n) {
-    const text = only ? t("say.heads_on_only") : t("say.heads_on", { n, heads: `${heads[0].layer}·${heads[0].head}` });
+    const text = only ? t("say.heads_on_only") : t("say.heads_on", { n, heads: nameOf(heads[0]) });
     const back = edit("heads-on", text, { puts: "heads", title: t("say.heads_on_why", { n }) });
     return [" ", back, ...(needed && !only ? neededWords(facts, needed) : [])];
   }

@@ -35,7 +35,7 @@ import { writesWords } from "../parts.js";
  * @typedef {{row: ArrayLike<number>, weight: number, changed: boolean, part: number[]|null, q: ArrayLike<number>|null, k: ArrayLike<number>|null,
  *   terms: Terms|null}} Before  the same cell without the edits: its row of weights, its weight, whether that is another, its a·v, q and
  *   k, and what leads from these to the weight; null: not known
- * @typedef {{values?: ArrayLike<number>|null, text?: string}} Old  what a line showed without the edits
+ * @typedef {{values?: ArrayLike<number>|null, text?: string|null}} Old  what a line showed without the edits; null: not known
  * @typedef {Line & {lead?: Child, text?: string, shown?: Child, old?: Old|false|null}} Compared  `text`: its number, after `lead`; `shown`: the same
  *   with a check; no `old`: not known
  */
@@ -123,8 +123,9 @@ function changeOf(line) {
   const plain = withOld({ ...line, old: null });
   if (!old) return plain;
   const gaps = line.bars ? gapsOf(line.bars.values, old.values) : null;
-  const from = old.text ?? "";
-  if (!gaps && from === text) return { ...plain, same: true };
+  const unknown = old.text === null; // it was more than q and k, which are not here
+  const from = unknown ? t("card.unknown") : (old.text ?? "");
+  if (!gaps && (unknown || from === text)) return { ...plain, same: true };
   const { look = /** @type {const} */ ("signed"), chosen } = line.bars ?? {};
   const bars = gaps ? { values: gaps, look, chosen } : line.bars;
   const output = isLong(text) ? stacked(from, `→ ${text}`) : arrow(from, text);
@@ -270,7 +271,7 @@ function softmaxLines({ detail, detailBefore }, { terms, query, key }, before) {
       label: ["e", h("sup", null, "s"), " ÷ Σ"],
       bars: { values: row, chosen: key, look: "signed" },
       text: ratioOf(terms),
-      old: before && { values: before.row, text: before.terms ? ratioOf(before.terms) : ratioOf(terms) },
+      old: before && { values: before.row, text: before.terms ? ratioOf(before.terms) : null },
     },
     {
       name: "weight",
