@@ -131,7 +131,7 @@ function createRiver(parts) {
   let last = /** @type {Facts|null} */ (null);
   const board = createRiverBoard(
     parts.board,
-    ({ height, keyOver, foot, answers, table, said, bands, only, squares, lens, headsInLine }) => {
+    ({ keyOver, foot, answers, table, said, bands, only, squares, lens, headsInLine }) => {
       parts.which.classList.toggle("in-heads", said?.beside === true && foot !== null);
       parts.which.classList.toggle("over-heads", only !== null && squares.length > 0);
       parts.root.style.setProperty("--heads-top", squares.length ? `${Math.min(...squares.map(({ y }) => y))}px` : "");
@@ -148,7 +148,7 @@ function createRiver(parts) {
       parts.root.classList.toggle("key-over", keyOver);
       parts.root.style.setProperty("--over-answers", `${(foot ?? 0) - answers.y + OVER_ANSWERS}px`);
       const panel = parts.root.parentElement;
-      panel?.style.setProperty("--over-answers", `${height - answers.y + OVER_ANSWERS}px`);
+      panel?.style.setProperty("--key-ends", `${answers.y - OVER_ANSWERS}px`);
       if (panel) panel.dataset.answers = answers.y < KEY_ENDS ? "high" : "low";
     },
   );
