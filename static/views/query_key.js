@@ -97,7 +97,8 @@ export function drawSquare(root, trace, state, actions, own) {
     square: true,
     wide: alone,
     bare: alone,
-    // Before and after have the same places.
+    // Before and after have the same places, and what stands below has its place before the first edit.
+    reserves: alone,
     highRow: alone && (state.against || !isTrained(state)) ? query : null,
     scrolls: alone && root.closest(".pair > :is(.before, .after)") === null, // beside each other they are seen whole
     edges: { row: queries.second ?? undefined, col: keys.second ?? undefined }, // between the texts of a pair

@@ -213,6 +213,19 @@ def test_the_sentence_keeps_one_size_and_one_line_whatever_it_says(open_page: "C
         assert says.evaluate(ONE_LINE) == 17, says.inner_text()
 
 
+def test_the_first_edit_moves_nothing_below_the_matrix(open_page: "Callable[..., Page]") -> None:
+    """The chosen row is higher then: its room is kept before."""
+    page = open_page(viewport={"width": 1280, "height": 720})
+    place = {"view": "attention", "layer": 5, "head": 5, "river__shown": "on"}
+    page.goto(link({"text": "Tom lost his red car. Tom was sad. Mom found the red"} | place))
+    drawn(page)
+    table = page.locator(".matrix-table > summary:visible")
+    before = table.bounding_box()
+    page.get_by_test_id("switch-causal").click()
+    expect(page.locator(".matrix.two:visible")).to_be_visible()  # two numbers in a cell
+    assert table.bounding_box() == before
+
+
 # The size of its type; 0 where it takes more than one line.
 ONE_LINE = """(says) => {
   const range = document.createRange();

@@ -105,7 +105,8 @@ export function matrixSize(matrix, room) {
     Math.ceil(above(cell) + cell.h * shown + Math.max(bare ? 3 : 10, least - cell.h * rows - liftOf(cell)));
   // A row that is higher grows downwards, as far as there is room: where rows have a usual height, an edit moves no other.
   const more = (/** @type {Size["cell"]} */ cell, room = 0) =>
-    (highOf(matrix, cell, { type, dpr, room })?.h ?? cell.h) - cell.h;
+    (highOf({ highRow: matrix.highRow ?? (matrix.reserves ? 0 : null) }, cell, { type, dpr, room })?.h ?? cell.h) -
+    cell.h;
   const { cell, shown } = scrolls
     ? scrolling(matrix, width - beside - sums, heights, { dpr, narrow, besides: (cell) => heightOf(cell, 0) })
     : {

@@ -70,6 +70,7 @@ import { following, isInView, isWhole } from "./view.js";
  * @property {boolean} [tall]  rows are as high as the window has room for
  * @property {boolean} [wide]  a cell may be wider than it is high: its number has room
  * @property {number|null} [highRow]  a row with room for two numbers in each cell, one below the other; null: none
+ * @property {boolean} [reserves]  the room of one, below the picture, so that nothing moves when there is one
  * @property {boolean} [numbers]  in the cells, if they fit; default: in square ones
  * @property {boolean} [sums]  the sum of each row, on the margin
  * @property {{title: string, about?: string, text: (row: number) => string}} [margin]  something else on that margin; `about`: the tip of its title
