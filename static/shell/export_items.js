@@ -8,7 +8,7 @@ import { drawingIn } from "../export/svg_pen.js";
 import { overviewOf, tapOf } from "../model/description.js";
 import { groupsOf } from "../model/edits.js";
 import { h, plainText, setText } from "../ui/dom.js";
-import { keyFor, t } from "../ui/i18n.js";
+import { firstKey, keyFor, t } from "../ui/i18n.js";
 import { groupWords } from "../views/edits.js";
 import { copy } from "./share.js";
 
@@ -59,7 +59,7 @@ export function sectionsOf([trace, state, error], { run, views, address, station
         [item("river-png", save.riverPng, "png"), item("river-svg", save.riverSvg, "svg")],
       ]),
     !(alone && river) &&
-      section("export.picture", none && t("export.no_picture"), [
+      section("export.picture", none && t(firstKey(`export.no_picture_${view.id}`, "export.no_picture")), [
         [item("png", save.png), item("svg", save.svg), item("html", save.html)].filter(() => !none),
         tables,
       ]),

@@ -477,6 +477,14 @@ def test_offline_html_keeps_markup_as_text(page: "Page", offline: Any, tmp_path:
     assert path.read_text("utf-8").count("<script") == 2
 
 
+def test_where_the_predictions_picture_is_folded_the_menu_says_so(page: "Page") -> None:
+    show(page, view="prediction")
+    open_more(page)
+    page.get_by_test_id("export").click()
+    expect(page.get_by_text("Open all tokens: their bars can be saved.")).to_be_visible()
+    expect(page.get_by_test_id("export-png")).to_have_count(0)
+
+
 def test_offline_html_of_the_prediction(page: "Page", offline: Any, tmp_path: Path) -> None:
     show(page, view="prediction", **{"prediction.axis": "linear"})
     before = page.get_by_test_id("candidate").evaluate_all("rows => rows.map((row) => Number(row.dataset.before))")
