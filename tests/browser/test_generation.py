@@ -1388,3 +1388,21 @@ def test_on_a_phone_the_split_of_two_texts_is_in_sight(open_page: "Callable[...,
     }"""
     sides = page.evaluate(edges)
     assert sides == sorted(sides), sides
+    page.get_by_test_id("gen-back").click()
+    expect(
+        page.get_by_test_id("pair-b").or_(page.get_by_test_id("pair-a")).filter(has_text="1 taken back")
+    ).to_have_count(1)
+    # It opens where the reader chose last, of columns that are as narrow as a finger.
+    page.get_by_test_id("close-drawer").click()
+    page.get_by_test_id("gen-step").click()
+    page.wait_for_function(settled_at, arg=n + 10)
+    page.get_by_test_id("dock-generation").click()
+    chosen = page.locator('.tree-items [data-how="taken"]')
+    page.wait_for_function(
+        """() => {
+          const { left, right } = document.querySelector('[data-testid=tree]').getBoundingClientRect();
+          const node = document.querySelector('.tree-items [data-how="taken"]').getBoundingClientRect();
+          return node.left >= left + 40 && node.right <= right - 76;
+        }"""
+    )
+    assert 44 <= chosen.evaluate("(one) => one.getBoundingClientRect().width") < 60

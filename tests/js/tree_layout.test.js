@@ -10,6 +10,7 @@ import {
   columnEnds,
   columnWidth,
   forkOf,
+  lastChoice,
   neighbour,
   offersPair,
   otherEnd,
@@ -160,6 +161,7 @@ test("columns share the pane in steps, between what a word needs and what is eas
   assert.equal(columnWidth(40, 630, 1), 48); // the rest is scrolled to
   assert.equal(columnWidth(40, 630, 2), 96);
   assert.equal(columnWidth(3, 0, 1), 48); // its drawer is closed
+  assert.equal(columnWidth(40, 320, 1, true), 44); // a finger's, on a phone
 });
 
 test("the ways that were not taken hang below their token, in rows that no branch has", () => {
@@ -207,4 +209,16 @@ test("what is brought into sight: where two chosen texts part, once; else the ch
   assert.equal(aimOf(chosen, paired, three, two).at, two, "Back shows where it goes");
   assert.equal(aimOf(chosen, { ...paired, pair: [three, five] }, three, three).at, 0, "another text, another place");
   assert.equal(aimOf(chosen, TREE, three, three).at, three, "no longer compared");
+});
+
+test("the last token that the reader chose is found on the way to a node", () => {
+  const how = (/** @type {number} */ n) =>
+    /** @type {any} */ ({ how: n === 2 ? "taken" : n === 3 ? "typed" : "drawn" });
+  let tree = NO_TREE;
+  for (let n = 1; n <= 5; n++)
+    ({ tree } = visited(tree, RUN, { ids: [0, 1, 2, 3, 4, 5].slice(0, n + 1), nPrompt: 1 }, () => how(n), true));
+  const at = (/** @type {number} */ id) => tree.nodes.findIndex((node) => node?.ids[0] === id && node.up >= 0);
+  assert.equal(lastChoice(tree, at(5)), at(3));
+  assert.equal(lastChoice(tree, at(2)), at(2));
+  assert.equal(lastChoice(tree, at(1)), -1);
 });

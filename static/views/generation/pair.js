@@ -9,7 +9,7 @@ import { namesIn, offeredAfter, textOf, tokenName } from "../../model/labels.js"
 import { sharedLength } from "../../model/selection.js";
 import { comparedNodes, nodeShown } from "../../model/written.js";
 import { patchBetween, runOf } from "../../state/run.js";
-import { nodeAt, partedAt, textAt } from "../../state/text_tree.js";
+import { nodeAt, partedAt, textAt, wayTo } from "../../state/text_tree.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { briefPercent, integer, number, significant } from "../../ui/format.js";
 import { headWords } from "../../ui/heads.js";
@@ -64,7 +64,10 @@ export function draw(root, trace, state, actions) {
   const { session } = writerOf(actions);
   replace(
     parts.texts,
-    [a, b].map((one, i) => textLine(i, one, common, { edit: edits[i], rest: restOf(state, two, i).map(session.word) })),
+    [a, b].map((one, i) => {
+      const rest = restOf(state, two, i).map(session.word);
+      return textLine(i, one, common, { edit: edits[i], rest, back: takenBack(state, session, i) });
+    }),
     partedLine(state, two, session),
   );
   sayLength(parts, state, two, actions);
@@ -104,6 +107,15 @@ function sayLength({ head, level }, state, two, actions) {
 function restOf({ tree }, two, i) {
   const [ids, all] = [two[i], tree.pair[i]].map((at) => textAt(tree, at).ids);
   return all.slice(ids.length);
+}
+
+/** How many tokens at the end of a text Back has taken back: the page stands before them. @param {State} state @param {Session} session @param {number} i */
+function takenBack({ tree }, session, i) {
+  const [here, path] = [session.here(), session.path()];
+  const [own, other] = [tree.pair[i], tree.pair[1 - i]].map((at) => wayTo(tree, at).includes(here));
+  if (!own || other || !path) return 0;
+  const shown = textAt(tree, here).ids.length - (path.ids.length - 1 - session.chosen(path));
+  return Math.max(0, textAt(tree, tree.pair[i]).ids.length - shown);
 }
 
 /** The open head, if its queries are what is written; otherwise the same head of the last attention that has them. @param {ModelTrace} trace @param {State} state */
@@ -159,8 +171,8 @@ const smallPercent = (p) => (p < 0.001 ? `${significant(100 * p, 1)}\u202f%` : b
 /** Two digits: "2.8", "150". @param {number} ratio */
 const timesText = (ratio) => (ratio < 9.95 ? number(ratio, 1) : integer(Number(ratio.toPrecision(2))));
 
-/** "A … gave him some": what only this text has is bold, what is not compared pale. @param {number} i @param {Node} node @param {number} common @param {{edit: string, rest: Token[]}} more */
-function textLine(i, { tokens }, common, { edit, rest }) {
+/** "A … gave him some": what only this text has is bold, what is not compared pale. @param {number} i @param {Node} node @param {number} common @param {{edit: string, rest: Token[], back: number}} more */
+function textLine(i, { tokens }, common, { edit, rest, back }) {
   const before = textOf(tokens.slice(Math.max(0, common - COMMON), common));
   const own = h("b", null, textOf(tokens.slice(common)));
   const words = h(
@@ -173,7 +185,8 @@ function textLine(i, { tokens }, common, { edit, rest }) {
   );
   const badge = h("b", { class: `pair-badge ${"ab"[i]}` }, "AB"[i]);
   const run = edit && h("small", { class: "edit" }, ` ${edit}`);
-  return h("p", { title: words.textContent, dataset: { testid: `pair-${"ab"[i]}` } }, badge, " ", words, run);
+  const taken = back > 0 && h("small", { class: "dim" }, `${t("pair.taken_back", { n: back })} `);
+  return h("p", { title: words.textContent, dataset: { testid: `pair-${"ab"[i]}` } }, badge, " ", taken, words, run);
 }
 
 /** @typedef {{name: string, a: number|null, b: number|null, id?: number}} Row  null: this text does not have it */

@@ -11,8 +11,18 @@ import { h, keepingFocus, replace, svg, update } from "../../ui/dom.js";
 import { briefPercent, number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { nameNodes } from "../../ui/token_text.js";
-import { aimOf, branchEnd, neighbour, offersPair } from "./tree_layout.js";
-import { editOf, forkPath, nodeLabel, pictureOf, SIZE, tokenShare, treeEdge, wordAfter } from "./tree_picture.js";
+import { aimOf, branchEnd, lastChoice, neighbour, offersPair } from "./tree_layout.js";
+import {
+  editOf,
+  fitting,
+  forkPath,
+  nodeLabel,
+  pictureOf,
+  SIZE,
+  tokenShare,
+  treeEdge,
+  wordAfter,
+} from "./tree_picture.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -33,6 +43,7 @@ const LEAST_SHARES = 1;
 /** @param {Session} session @param {Player} player @param {Actions} actions */
 export function createTree(session, player, actions) {
   let [zoom, room, high, drawn] = [1, 0, 0, ""];
+  let opens = true; // until it is drawn in its room
   let all = /** @type {Placed[]} */ ([]);
   let [known, aim] = [/** @type {TextTree|null} */ (null), { stand: -1, split: -1, at: -1 }];
   const edges = svg("svg", { class: "tree-edges", "aria-hidden": true });
@@ -53,6 +64,7 @@ export function createTree(session, player, actions) {
     const most = Number.parseFloat(getComputedStyle(scroll).maxHeight) || Number.POSITIVE_INFINITY;
     const height = Math.min(contentRect.height, most); // above the bars of a source it has less
     if (width === room && height === high) return;
+    opens ||= room === 0;
     [room, high] = [width, height];
     if (room > 0) draw(last.trace, last.state);
   }).observe(pane);
@@ -165,9 +177,13 @@ export function createTree(session, player, actions) {
     aim = aimOf(aim, tree, here, stand);
     const row = items.querySelector(".stand");
     if (row) bringIntoView(scroll, /** @type {HTMLElement} */ (row), Math.max(FADES.after, picture.after));
+    const from = (/** @type {number} */ column) => (picture.ends[column - 1] ?? 0) - FADES.before;
     const split = aim.at === stand ? undefined : picture.places.get(aim.at);
-    if (split && picture.ends[split.column] < scroll.scrollLeft + FADES.before)
-      scroll.scrollLeft = (picture.ends[split.column - 1] ?? 0) - FADES.before; // and the token before it
+    if (split && from(split.column + 1) < scroll.scrollLeft) scroll.scrollLeft = from(split.column); // and the token before it
+    // It opens where the reader chose last.
+    const choice = opens && !split ? picture.places.get(lastChoice(tree, stand)) : undefined;
+    if (choice) scroll.scrollLeft = Math.min(scroll.scrollLeft, from(choice.column));
+    opens &&= room === 0;
     pages.say();
   }
 
@@ -252,7 +268,7 @@ function itemOf(picture, one, go) {
   const p = tokenShare(picture, one);
   const share = p !== undefined && !picture.brief && zoom >= LEAST_SHARES ? briefPercent(p) : "";
   const content = [
-    h("span", { class: "text" }, nameNodes(nodeLabel(picture, one.at))),
+    h("span", { class: "text" }, nameNodes(fitting(picture, nodeLabel(picture, one.at)))),
     h(
       "span",
       { class: "share-said" },
@@ -289,12 +305,13 @@ function itemOf(picture, one, go) {
 }
 
 /** What could stand in the place of a token: pressed, it does. The arrow keys pass it; the dock offers the same. @param {Picture} picture @param {Stub} one @param {(one: Stub) => void} instead */
-function stubOf({ session, tree, ends, row, zoom }, one, instead) {
+function stubOf(picture, one, instead) {
+  const { session, tree, ends, row, zoom } = picture;
   const [word, taken] = [one.id, one.instead].map((id) => wordAfter(session, tree, one.up, id));
   const about = t("tree.instead", { token: tokenName(word), share: percent(one.p), taken: tokenName(taken) });
   const [x, to] = [ends[one.column - 1], ends[one.column]];
   const content = [
-    h("span", { class: "text" }, nameNodes(tokenName(word))),
+    h("span", { class: "text" }, nameNodes(fitting(picture, tokenName(word)))),
     h("span", { class: "share-said" }, briefPercent(one.p)),
   ];
   const style = {

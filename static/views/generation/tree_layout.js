@@ -79,15 +79,15 @@ export function stubsOf(tree, all, way, offered, rows) {
   return stubs;
 }
 
-/** A column at zoom 1, in pixels: at least and at most. */
-const [NARROW, WIDE] = [48, 150];
+/** A column at zoom 1, in pixels: at least, on a phone as wide as a finger needs, and at most. */
+const [NARROW, FINGER, WIDE] = [48, 44, 150];
 /** For so many columns there is room at a time, so that not every token that is written moves all others. */
 const FITS = [4, 6, 9, 12, 16];
 
-/** How wide a column is at least, where so many have this room. @param {number} columns @param {number} room  in pixels @param {number} zoom */
-export function columnWidth(columns, room, zoom) {
+/** How wide a column is at least, where so many have this room. @param {number} columns @param {number} room  in pixels @param {number} zoom @param {boolean} [phone] */
+export function columnWidth(columns, room, zoom, phone = false) {
   const fits = FITS.find((most) => columns <= most) ?? columns;
-  return zoom * Math.min(WIDE, Math.max(NARROW, room / fits / zoom));
+  return zoom * Math.min(WIDE, Math.max(phone ? FINGER : NARROW, room / fits / zoom));
 }
 
 /**
@@ -153,6 +153,10 @@ export function aimOf(aim, tree, here, stand) {
   if (split >= 0 && split !== aim.split) return { stand, split, at: split };
   return { stand, split, at: stand !== aim.stand || split !== aim.split ? stand : aim.at };
 }
+
+/** The last token on the way to a node that the reader chose; -1: there is none. @param {TextTree} tree @param {number} at */
+export const lastChoice = (tree, at) =>
+  wayTo(tree, at).findLast((one) => ["taken", "typed"].includes(nodeAt(tree, one).how)) ?? -1;
 
 /**
  * Whether a text can be compared with another one that is drawn: a text alone offers no choice of A that no B can follow.

@@ -4,11 +4,12 @@ import { widthOf } from "../../chart/theme.js";
 import { groupsOf } from "../../model/edits.js";
 import { offeredAfter, tokenLabel, tokenName } from "../../model/labels.js";
 import { nodeAt, textAt, wayTo } from "../../state/text_tree.js";
+import { pairOf } from "../../state/tree_changes.js";
 import { plainText } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { groupWords } from "../edits.js";
-import { branchEnd, columnEnds, columnWidth, placedFrom, stubsOf } from "./tree_layout.js";
+import { branchEnd, columnEnds, columnWidth, offersPair, placedFrom, stubsOf } from "./tree_layout.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -19,6 +20,8 @@ import { branchEnd, columnEnds, columnWidth, placedFrom, stubsOf } from "./tree_
 
 /** Pixels at zoom 1: a row, one of many, one in a lesson, from its top to the edge, the bend of a fork, room around a label, after the last column a mark. */
 export const SIZE = { row: 50, close: 43, short: 33, line: 24, bend: 9, around: 18, mark: 44 };
+/** Below this room it is a phone's: letters and the room around them are smaller, a name has so many letters. Pixels. */
+const PHONE = { room: 480, around: 13, letter: 13, letters: 9 };
 /** Up to this row they stand wide. */
 const FEW = 3;
 /** How many tokens of the prompt stand before the tree. */
@@ -47,7 +50,7 @@ export function pictureOf(drawn) {
     way: new Set(wayTo(tree, drawn.stand)),
     ends: /** @type {number[]} */ ([]),
     row: drawn.brief ? SIZE.short : stubs.length || all.some(({ row }) => row > FEW) ? SIZE.close : SIZE.row,
-    after: (SIZE.mark + Math.max(0, ...all.map((one) => nameRoom(tree, one)))) * zoom,
+    after: (offersPair(all, pairOf(tree, here)) ? SIZE.mark : END) * zoom + namesRoom(tree, all) * zoom,
     width: 0,
     height: 0,
   };
@@ -56,7 +59,7 @@ export function pictureOf(drawn) {
   picture.ends = columnEnds(
     all,
     (one) => roomOf(picture, one),
-    columnWidth(columns, picture.room - root - picture.after, zoom),
+    columnWidth(columns, picture.room - root - picture.after, zoom, isNarrow(picture)),
   );
   picture.width = picture.ends[picture.ends.length - 1] + picture.after;
   const used = 1 + Math.max(...[...all, ...stubs].map(({ row }) => row));
@@ -84,23 +87,36 @@ export function tokenShare({ session, tree }, { at, up, edited }) {
   return session.offered(up).find(({ id }) => id === ids[0])?.before;
 }
 
-/** Of the name of a branch, after its mark, at zoom 1. @param {TextTree} tree @param {Placed} one */
+/** After the last column where no mark stands. Pixels. */
+const END = 16;
+
+/** Of the names of branches, after their marks, at zoom 1. @param {TextTree} tree @param {Placed[]} all */
+const namesRoom = (tree, all) => Math.max(0, ...all.map((one) => nameRoom(tree, one)));
+
+/** @param {TextTree} tree @param {Placed} one */
 const nameRoom = (tree, { at }) => {
   const { name } = nodeAt(tree, at);
   return name ? widthOf(name, 14, "--font", 600) + 14 : 0;
 };
 
+/** @param {{room: number}} picture */
+const isNarrow = ({ room }) => room < PHONE.room;
+
+/** A label as there is room for it: on a phone a long one ends in an ellipsis. @param {{room: number}} picture @param {string} label */
+export const fitting = (picture, label) =>
+  isNarrow(picture) && label.length > PHONE.letters ? `${label.slice(0, PHONE.letters - 1)}…` : label;
+
 /** Of its label, in pixels. @param {Picture} picture @param {Placed} one */
 function roomOf(picture, one) {
-  const size = 14 * picture.zoom;
+  const size = (isNarrow(picture) ? PHONE.letter : 14) * picture.zoom;
   const edit = one.edited === null ? 0 : widthOf(`100 %  ${editOf(picture, one.edited)}`, size * 0.86, "--font", 500);
-  const label = widthOf(nodeLabel(picture, one.at), size, "--font", 700);
+  const label = widthOf(fitting(picture, nodeLabel(picture, one.at)), size, "--font", 700);
   const p = tokenShare(picture, one) ?? 0.99;
   const share = picture.brief ? 0 : widthOf(briefPercent(p), size * 0.86, "--font", 400);
   const others = picture.stubs.filter(({ column }) => column === one.column);
   const nameOf = (/** @type {Stub} */ { up, id }) => tokenName(wordAfter(picture.session, picture.tree, up, id));
-  const stubs = others.map((other) => widthOf(nameOf(other), size * 0.86, "--font", 500));
-  return Math.max(label, edit, share, ...stubs) + SIZE.around * picture.zoom;
+  const stubs = others.map((other) => widthOf(fitting(picture, nameOf(other)), size * 0.86, "--font", 500));
+  return Math.max(label, edit, share, ...stubs) + (isNarrow(picture) ? PHONE.around : SIZE.around) * picture.zoom;
 }
 
 /** How a run differs from the plain one: "head 5·5 off". @param {WritingRun} run @param {ModelTrace|null} trace */
