@@ -240,7 +240,7 @@ function phone(drawn) {
   const percent = (/** @type {number} */ at) => `${short((100 * at) / n)}%`;
   const stripped = { ...drawn, scene: strip };
   const frames = band.columns.flatMap((_, i) => [
-    `<rect${i === layer ? ` class="on"` : ""} x="${percent(i)}" y="1" width="${percent(1)}" height="52" rx="5"/>`,
+    `<rect${i === layer ? ` class="on"` : ""} x="${percent(i)}" y="1" width="${percent(1)}" height="50" rx="5"/>`,
     `<text x="${percent(i)}" dx="5" y="12">${i}</text>`,
   ]);
   const [whole, last] = [layerTitle(band, layer), n - 1];
@@ -259,7 +259,7 @@ function phone(drawn) {
     `</svg><svg class="curves" viewBox="0 0 1 ${down(band.bottom)}" preserveAspectRatio="none">`,
     ...curves(drawn, scene.lines, across, down),
     `</svg><svg>`,
-    `<text class="small" x="0" dx="8" y="16">${title}</text>`,
+    `<text class="small" x="0" dx="8" y="12">${title}</text>`,
     `</svg></div>`,
     ...answers(drawn),
     `<svg class="first-guess"><text class="at" style="--r:${down(band.bottom)}" x="2" dy="20"><tspan class="small">⟦river.lens_here⟧</tspan><tspan class="final">${escaped(name)} ${text}</tspan></text></svg>`,
