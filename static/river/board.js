@@ -9,7 +9,6 @@ import { eyeSign } from "../ui/heads.js";
 import { t } from "../ui/i18n.js";
 import { createSliding } from "./draw/animation.js";
 import { createPainter } from "./draw/painter.js";
-import { edgesNamed } from "./facts.js";
 import { listen, pick, showTip } from "./input/events.js";
 import { nearestPlace } from "./input/places.js";
 import { createScrolling } from "./input/scrolling.js";
@@ -36,8 +35,8 @@ import { currentStyle } from "./style.js";
 /**
  * @typedef {{facts: Facts, bars: Bar[], trace: ModelTrace,
  *   heads: string|null, open: Open|null, whole: boolean, low: boolean, covered: boolean, ranks: boolean, start: boolean, prompt: number|null, place: PlaceName, has: (view: string) => boolean,
- *   chosen: (Edge & {keys: SideName})|null, struck: boolean, writesNothing: boolean, source: {stack: number, key: number}|null, offered: Candidate[]}} Shown  `heads`: the attention whose heads are drawn; null:
- *   the last; `whole`: not as a strip over an open place; `low`: above a sheet; `covered`: without what a quiz asks for; `ranks`: a button offers to rank the heads; `start`: of the start page; `prompt`: how many tokens a text had before it was written on; `place`: what is open; `has`: whether the model has a view; `chosen`: the weight that is open there; `struck`: it is hidden; `writesNothing`: its head is off; `source`: the token that the sentence says is used most;
+ *   chosen: (Edge & {keys: SideName})|null, struck: boolean, writesNothing: boolean, named: Edge[], source: {stack: number, key: number}|null, offered: Candidate[]}} Shown  `heads`: the attention whose heads are drawn; null:
+ *   the last; `whole`: not as a strip over an open place; `low`: above a sheet; `covered`: without what a quiz asks for; `ranks`: a button offers to rank the heads; `start`: of the start page; `prompt`: how many tokens a text had before it was written on; `place`: what is open; `has`: whether the model has a view; `chosen`: the weight that is open there; `struck`: it is hidden; `writesNothing`: its head is off; `named`: the edges that the sentence offers to hide; `source`: the token that the sentence says is used most;
  *   `offered`: the answers that can be taken
  * @typedef {Object} Actions  what a reader can do here; each may find that there is nothing to do
  * @property {(band: Band, token: number) => void} choose
@@ -257,7 +256,7 @@ export function createRiverBoard(parts, placed) {
     const { measured, was } = board.shown?.facts ?? {};
     if (!board.scene || !board.shown || !measured || was) return;
     showNotable(board.scene.lines, measured.effects);
-    showNamed(board.scene.lines, edgesNamed(board.shown.facts));
+    showNamed(board.scene.lines, board.shown.named);
   }
 
   function showSame() {

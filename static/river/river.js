@@ -312,6 +312,7 @@ function createRiver(parts) {
           chosen,
           struck,
           writesNothing,
+          named: parts.says.querySelector("[data-lights]") ? edgesNamed(facts) : [],
           source,
           has,
           start: state.start,
