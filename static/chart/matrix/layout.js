@@ -22,7 +22,7 @@ const [FEW, LEAST, LOW] = [24, 19, 15]; // so few rows are at least so high; wha
 const [ACROSS, ACROSS_NARROW] = [26, 20]; // of what scrolls: in columns so wide there is room for a number
 /** A row with room for two numbers, one below the other: so high, or so much higher than the others, up to the last; where the window is full, not lower than the least. */
 const [HIGH_ROW, HIGHER, HIGHEST, LEAST_HIGH] = [34, 5, 36, 30];
-const OVER = 6; // so far it may push down the line below the picture, before the other rows are lower
+const OVER = 6; // so far it may push down the line below the picture, before rows are lower than the least
 export const NUMBERED = 26; // a cell so wide has room for a number that stood in it before
 const [SEEN, DEEP] = [8, 1.5]; // the fewest rows that are seen, and the most for each column,
 const [MAP, MAP_AWAY] = [64, 8]; // and with a map of the whole in the corner between the labels
@@ -112,7 +112,7 @@ export function matrixSize(matrix, room) {
     : {
         cell: fitting(
           heights,
-          (cell) => heightOf(cell) + Math.max(0, more(cell) - OVER * type),
+          (cell) => heightOf(cell) + Math.max(0, more(cell) - (cell.h > LEAST * type ? 0 : OVER * type)),
           (most) => cellOf(matrix, [width - beside - sums, most], { narrow, dpr, head }),
           rows,
         ),
