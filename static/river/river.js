@@ -428,6 +428,9 @@ const textWidth = (node, weight) =>
     ? widthOf(node.textContent ?? "", 16, "--font", weight)
     : [...node.childNodes].reduce((sum, one) => sum + textWidth(one, WEIGHTS[one.nodeName] ?? weight), 0);
 
+/** By so much a phone's sentence is taken for wider, step by step, until it has its lines. */
+const WIDER = [1.05, 1.1, 1.16, 1.24, 1.34];
+
 /** What a phone leaves out of the sentence (css/layout.css). */
 const LEFT_OUT =
   ".roomy, .tells ~ .tells, :is([data-puts=edges], [data-puts=padding], [data-puts=heads], [data-place=head] [data-puts=causal])";
@@ -444,7 +447,15 @@ function say(says, words) {
   /** Letters are rounded to pixels, and each button has room around it. @param {number} width @param {number} count */
   const emsOf = (width, count) => (1.02 * (width / 16 + 1.5 * count)).toFixed(1);
   says.style.setProperty("--ems", emsOf(width, buttons.length)); // one line, on a phone two: css/layout.css
-  says.style.setProperty("--ems-brief", emsOf(width - less, buttons.filter((one) => !isLeft(one)).length));
+  const brief = Number(emsOf(width - less, buttons.filter((one) => !isLeft(one)).length));
+  says.style.setProperty("--ems-brief", String(brief));
+  // What is lost where a line ends before a button is not known before.
+  const style = getComputedStyle(says);
+  const most = (Number(style.getPropertyValue("--lines")) + 0.5) * Number.parseFloat(style.lineHeight);
+  for (const wider of WIDER) {
+    if (!(most && says.offsetHeight > most)) break;
+    says.style.setProperty("--ems-brief", (wider * brief).toFixed(1));
+  }
 }
 
 const made = perRoot(() => ({ river: /** @type {ReturnType<typeof createRiver>|null} */ (null) }));

@@ -495,6 +495,24 @@ def test_on_a_phone_all_settings_of_the_sampling_are_on_one_screen(open_page: "C
     assert top["y"] >= dock["y"] + dock["height"], "what opened it closes it"
 
 
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        (f"{STORY} car. Then she gave it to Tom. He", "view=attention&layer=5&head=5"),
+        ("The red", "view=model"),  # many words could follow
+    ],
+)
+def test_on_a_phone_a_sentence_has_two_lines(open_page: "Callable[..., Page]", text: str, query: str) -> None:
+    """Also where a line ends before its button."""
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto(f"/?{query}&river.shown=on#text={text}")
+    page.wait_for_selector('body[data-state="ready"]')
+    says = page.get_by_test_id("river-says")
+    expect(says.get_by_role("button")).to_be_visible()
+    assert says.evaluate("(one) => one.getBoundingClientRect().height") < 2.5 * 1.65 * 15
+    assert says.evaluate("(one) => parseFloat(getComputedStyle(one).fontSize)") >= 13
+
+
 def test_on_a_phone_undo_keeps_its_place_and_no_cell_moves_under_the_pencil(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
     page.goto(f"/?view=attention&layer=5&head=5&river.shown=on#text={STORY}")
