@@ -21,7 +21,7 @@ import { branchEnd, columnEnds, columnWidth, offersPair, placedFrom, stubsOf } f
 /** Pixels at zoom 1: a row, one of many, one in a lesson, from its top to the edge, the bend of a fork, room around a label, after the last column a mark. */
 export const SIZE = { row: 50, close: 43, short: 33, line: 24, bend: 9, around: 18, mark: 44 };
 /** Below this room it is a phone's: letters and the room around them are smaller, a name has so many letters. Pixels. */
-const PHONE = { room: 480, around: 13, letter: 13, letters: 9 };
+const PHONE = { room: 480, around: 13, letter: 13, small: 0.93, letters: 9 };
 /** Up to this row they stand wide. */
 const FEW = 3;
 /** How many tokens of the prompt stand before the tree. */
@@ -109,13 +109,14 @@ export const fitting = (picture, label) =>
 /** Of its label, in pixels. @param {Picture} picture @param {Placed} one */
 function roomOf(picture, one) {
   const size = (isNarrow(picture) ? PHONE.letter : 14) * picture.zoom;
-  const edit = one.edited === null ? 0 : widthOf(`100 %  ${editOf(picture, one.edited)}`, size * 0.86, "--font", 500);
+  const small = size * (isNarrow(picture) ? PHONE.small : 0.86);
+  const edit = one.edited === null ? 0 : widthOf(`100 %  ${editOf(picture, one.edited)}`, small, "--font", 500);
   const label = widthOf(fitting(picture, nodeLabel(picture, one.at)), size, "--font", 700);
   const p = tokenShare(picture, one) ?? 0.99;
-  const share = picture.brief ? 0 : widthOf(briefPercent(p), size * 0.86, "--font", 400);
+  const share = picture.brief ? 0 : widthOf(briefPercent(p), small, "--font", 400);
   const others = picture.stubs.filter(({ column }) => column === one.column);
   const nameOf = (/** @type {Stub} */ { up, id }) => tokenName(wordAfter(picture.session, picture.tree, up, id));
-  const stubs = others.map((other) => widthOf(fitting(picture, nameOf(other)), size * 0.86, "--font", 500));
+  const stubs = others.map((other) => widthOf(fitting(picture, nameOf(other)), small, "--font", 500));
   return Math.max(label, edit, share, ...stubs) + (isNarrow(picture) ? PHONE.around : SIZE.around) * picture.zoom;
 }
 
