@@ -108,7 +108,11 @@ export function matrixSize(matrix, room) {
     (highOf({ highRow: matrix.highRow ?? (matrix.reserves ? 0 : null) }, cell, { type, dpr, room })?.h ?? cell.h) -
     cell.h;
   const { cell, shown } = scrolls
-    ? scrolling(matrix, width - beside - sums, heights, { dpr, narrow, besides: (cell) => heightOf(cell, 0) })
+    ? scrolling(matrix, width - beside - sums, heights, {
+        dpr,
+        narrow,
+        besides: (cell) => heightOf(cell, 0) + more(cell),
+      })
     : {
         cell: fitting(
           heights,
