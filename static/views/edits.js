@@ -62,7 +62,7 @@ export function createEdits(actions, model, set, ground) {
   const slot = h("div", { class: "edits-slot" }, list.node, all);
   const beside = h("div", { class: "edits-beside" }, h("div", { class: "undoing" }, undo, redo), sides.box);
   const row = h("div", { class: "edits" }, changed, slot, beside);
-  const passes = passing(row);
+  const passes = passing(row, ground);
   return {
     row,
     undo,
@@ -85,7 +85,7 @@ export function createEdits(actions, model, set, ground) {
       list.draw({ groups, masks, trace, model: now, refused }, [undo, redo]);
       drawSides(shown, state, now);
       row.hidden = sides.box.hidden && !undoes;
-      passes(!row.hidden && sides.box.hidden === true);
+      passes(!row.hidden && count === 0 && sides.box.hidden === true);
       actions.page.classList.toggle("has-edits", !row.hidden);
       setText(changed, row.hidden ? "" : changedWords(state, now));
       update(changed, { disabled: masks.length === 0 });
@@ -121,19 +121,21 @@ export function createEdits(actions, model, set, ground) {
   }
 }
 
-/** So long Redo alone stays on a phone, over what lies below it. Milliseconds. */
-const STAYS = 5000;
-
-/** @param {HTMLElement} row @returns {(alone: boolean) => void}  `alone`: only Redo is left in it */
-function passing(row) {
-  let was = false;
-  let timer = /** @type {ReturnType<typeof setTimeout>|undefined} */ (undefined);
+/**
+ * On a phone Redo alone lies over the page until the reader goes on there. It stays while it has the focus.
+ * @param {HTMLElement} row @param {EventTarget} ground @returns {(alone: boolean) => void}  `alone`: only Redo is left in it
+ */
+function passing(row, ground) {
+  const pass = (/** @type {Event} */ { target }) => {
+    const within = [target, document.activeElement].some((one) => row.contains(/** @type {Node} */ (one)));
+    if (!within) row.classList.toggle("passed", row.classList.contains("redo-alone"));
+  };
+  // A finger that scrolls begins with pointerdown; a tap takes the focus away before its click. What leaves Redo alone comes after both.
+  for (const type of ["pointerdown", "wheel", "click"])
+    ground.addEventListener(type, pass, { capture: true, passive: true });
   return (alone) => {
-    if (alone === was) return;
-    was = alone;
-    clearTimeout(timer);
-    row.classList.remove("passed");
-    if (alone) timer = setTimeout(() => row.classList.add("passed"), STAYS);
+    row.classList.toggle("redo-alone", alone);
+    if (!alone) row.classList.remove("passed");
   };
 }
 

@@ -104,3 +104,32 @@ test("the focus of what goes is on the button that brings it back", async () => 
   assert.equal(press("note-masks"), "edit-redo");
   assert.deepEqual(store.get().interventions, []);
 });
+
+test("Redo alone goes when the reader goes on beside it, not while it has the focus; an edit set aside stays", async () => {
+  const { document, store, $ } = await page();
+  const row = $("edit-redo").closest(".edits");
+  const looks = () => ["redo-alone", "passed"].map((one) => row.classList.contains(one));
+  const goesOn = () => {
+    for (const type of ["pointerdown", "click"])
+      document.body.dispatchEvent(new /** @type {any} */ (document.defaultView).Event(type, { bubbles: true }));
+  };
+  goesOn();
+  assert.deepEqual(looks(), [false, false], "an edit");
+  $("edit-switch").click();
+  assert.equal(store.get().paused.length, 1);
+  goesOn();
+  assert.deepEqual(looks(), [false, false], "it is set aside, and can be switched on here only");
+  $("edit-undo").focus();
+  $("edit-undo").click(); // it is on
+  $("edit-undo").click(); // it is gone
+  goesOn();
+  assert.equal(document.activeElement, $("edit-redo"));
+  assert.deepEqual(looks(), [true, false]);
+  $("edit-redo").blur();
+  row.dispatchEvent(new /** @type {any} */ (document.defaultView).Event("pointerdown", { bubbles: true }));
+  assert.deepEqual(looks(), [true, false]);
+  goesOn();
+  assert.deepEqual(looks(), [true, true]);
+  store.set({ interventions: [OFF] });
+  assert.deepEqual(looks(), [false, false]);
+});
