@@ -279,7 +279,7 @@ def test_a_click_chooses_a_line_and_another_act_hides_it(page: "Page") -> None:
     hide = page.get_by_test_id("river-hide")
     expect(hide).to_be_hidden()
     page.mouse.click(*point_of(page, LOOK))
-    expect(hide).to_have_text("Hide in layer 5")
+    expect(hide).to_have_text(f"Hide in layer 5 → {brief_percent(effect['p'])}")
     carrier = carrying(page)
     name = f"head 5·{carrier['head']}"
     in_head = page.get_by_test_id("river-hide-in-head")
@@ -1323,3 +1323,12 @@ def test_a_head_opened_far_down_on_a_phone_can_be_read(open_page: "Callable[...,
     frame = page.locator("#opened").get_by_test_id("matrix").first
     expect(frame).to_have_attribute("aria-busy", "false")
     assert frame.locator(".sheet").evaluate("(sheet) => sheet.clientWidth / 14") >= 12
+
+
+def test_a_source_that_a_translation_can_do_without_is_said_so(page: "Page") -> None:
+    show(page, "model=translate-enja&text=The dog ate my bread.")
+    said = page.get_by_test_id("river-says")
+    page.locator(".target-strip").get_by_text("犬は").first.click()
+    expect(said).to_contain_text(re.compile(r"source is dog\. It can do without it: Hide dog from 犬は .* rises to "))
+    page.locator(".target-strip").get_by_text("パン").first.click()
+    expect(said).to_contain_text(re.compile(r"source is bread\. Hide bread from パン .* falls to "))

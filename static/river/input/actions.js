@@ -180,10 +180,12 @@ export function actionsOf(newest, facts, { measuring }) {
       const heads = carriers(line);
       const [head, ...others] = heads;
       const all = canKnockOut && others.length ? measuring.together(heads.map(plainEdge)) : null;
-      const where = cut ? "" : t("river.hide_in", { layer: layerTitle(river, line.layer) });
+      const p = effectOf(facts, line)?.p;
+      const where = t("river.hide_in", { layer: layerTitle(river, line.layer) });
+      const hide = p === undefined ? where : `${where} → ${briefPercent(p)}`;
       const name = head ? headWords(trace.model, head) : "";
       return {
-        hide: canKnockOut ? where || t("river.restore", { n: 1 }) : "",
+        hide: canKnockOut ? (cut ? t("river.restore", { n: 1 }) : hide) : "",
         hideInHead:
           canKnockOut && head && inHeads(trace, line).length > 1 // else it is the same as in its layer
             ? `${t("river.hide_in", { layer: name })} → ${briefPercent(head.p)}`

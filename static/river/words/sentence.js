@@ -192,8 +192,12 @@ function decidingWords(facts) {
   });
   const attrs = { class: "link", type: "button", tabindex: -1 }; // for the pointer: in the picture, Delete does the same
   const cut = h("button", { ...attrs, dataset: { testid: "cut-looks", lights: "" } }, words);
-  const verb = deciding.p < start.p ? "without" : "without_rises"; // each edge lowers it; together they may not
-  return phrase(`river.${verb}`, { cut, answer: answerMark(facts.answers[0]), p: briefPercent(deciding.p) });
+  const rises = sourceOf(facts)?.key === edge.key ? "yet_rises" : "without_rises"; // each edge lowers it; together they may not
+  return phrase(`river.${deciding.p < start.p ? "without" : rises}`, {
+    cut,
+    answer: answerMark(facts.answers[0]),
+    p: briefPercent(deciding.p),
+  });
 }
 
 /** A finished translation shows END, for which no edge matters; where its words come from is shown at one of them. @param {Facts} facts */
