@@ -320,7 +320,7 @@ export function createRiverBoard(parts, placed) {
     /** Lights lines, as where one is pointed at. @param {Edge[]} edges */
     light(edges) {
       const lit = new Set(edges.map(edgeKey));
-      if (lit.size === board.lit.size) return;
+      if (lit.size === board.lit.size && [...lit].every((key) => board.lit.has(key))) return;
       board.lit = lit;
       repaint();
     },

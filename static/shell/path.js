@@ -18,6 +18,7 @@ import { cssPixels, slidesOf } from "./frame.js";
 /**
  * @import { Attention, Model } from "../model/description.js"
  * @import { Context, Follow } from "../page.js"
+ * @import { Square } from "../river/layout/heads.js"
  * @import { Patch, State } from "../state/store.js"
  * @import { Actions, View } from "../views/view.js"
  */
@@ -250,94 +251,6 @@ function listOf(actions, modelOf) {
   };
 }
 
-/** What makes another place of it. */
-const PARTS = /** @type {const} */ (["view", "attention", "layer", "head", "start"]);
-
-/**
- * Where one arrives on a phone: who opens a place sees its sentence and the top of its picture, with nothing above them but what stays in
- * sight; who comes back to the whole model sees the top of the page.
- * @param {Context["frame"]} frame @returns {Follow}
- */
-function arriving(frame) {
-  const { root, heads, opened } = frame;
-  const phone = matchMedia("(max-width: 760px)");
-  let was = /** @type {State|null} */ (null);
-  const above = () => aboveOf(frame);
-  return (state) => {
-    const before = was;
-    was = state;
-    if (!before || before.lesson !== null || state.lesson !== null || isEmpty(state) || !phone.matches) return;
-    const asks = before.start && !state.start && isModel(state) && riverState.of(state).layer !== null;
-    // Who asks on the start page for a layer's heads sees them: with the layout of the next frame.
-    if (asks) requestAnimationFrame(() => requestAnimationFrame(() => scrollTo({ top: above(), behavior: "instant" })));
-    if (asks || root.ownerDocument.body !== root || PARTS.every((name) => before[name] === state[name])) return;
-    const below = heads.element.matches(".alone:not([hidden])"); // every head stands over the picture
-    const top = below ? opened.getBoundingClientRect().top + scrollY - coveredOf(opened) : above();
-    if (isModel(state) && scrollY > above()) scrollTo({ top: 0, behavior: "instant" });
-    else if (!isModel(state) && (isModel(before) || scrollY > top)) scrollTo({ top, behavior: "instant" });
-  };
-}
-
-/** What goes out of sight before the sentence does. Of a picture that is read, nothing. @param {Context["frame"]} frame */
-function aboveOf({ root, header: { element }, sentence, dock }) {
-  if (getComputedStyle(sentence.element).position !== "sticky") return 0;
-  const away = getComputedStyle(element).position === "sticky" ? 0 : element.offsetHeight;
-  return slidesOf(dock) + cssPixels(root, "--above") + away;
-}
-
-/**
- * On a phone the edits come up from the foot of the screen, over the row or the head that was just changed: it scrolls above them, as far
- * as what is said of it stays in sight.
- * @param {Context["frame"]} frame
- */
-function uncovering(frame) {
-  const { root, path, say, opened, panels } = frame;
-  const edits = path.element.getElementsByClassName("edits");
-  let [observed, under] = [false, false]; // `under`: something was changed under an open sheet
-  let now = /** @type {State|null} */ (null);
-  const uncover = () => {
-    const [bar] = edits;
-    if (getComputedStyle(bar).position !== "fixed") return;
-    const of = (/** @type {Element|null} */ part) => part?.getBoundingClientRect() ?? new DOMRect();
-    const row = opened.querySelector(".row-keys:not([hidden])");
-    const canvas = panels.river?.querySelector("canvas");
-    const bottom = row?.checkVisibility()
-      ? of(row).bottom
-      : canvas && now
-        ? of(canvas).top + changedHead(canvas, now)
-        : 0;
-    const stays = Number.parseFloat(getComputedStyle(root).getPropertyValue("--dock-end")) - cssPixels(root, "--above");
-    const room = of(say).top + LEAD - stays;
-    const over = of(bar).height > 0 ? bottom - of(bar).top : 0;
-    // No candidate is left half under the text.
-    const least = Math.max(over, aboveOf(frame) - scrollY);
-    if (over > 0 && room > 0) scrollBy({ top: Math.min(least, room), behavior: "instant" });
-  };
-  const observer = new ResizeObserver(uncover);
-  return (/** @type {State} */ state) => {
-    const another = now !== null && now.interventions !== state.interventions;
-    now = state;
-    if (another && observed) requestAnimationFrame(uncover);
-    // A sheet that closes leaves the page where it was when it opened (shell/tools.js): then, three frames later.
-    if (under && state.drawer === null)
-      requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(uncover)));
-    under = state.drawer !== null && (under || another);
-    if (observed || !edits[0]) return;
-    observed = true;
-    observer.observe(edits[0]);
-  };
-}
-
-/** What is free over the letters of the sentence. Pixels. */
-const LEAD = 7;
-
-/** Where the head of the last edit ends in the picture, with what stands below it; 0: it is not drawn. @param {HTMLCanvasElement} canvas @param {State} state */
-function changedHead(canvas, { interventions }) {
-  const where = interventions.at(-1)?.where;
-  const one = sceneOf(canvas)?.squares.find(({ layer, head }) => layer === where?.layer && head === where?.head);
-  return one ? bottomOf(one) : 0;
-}
-
 /** What Escape leaves: an open drawer, the pencil that the reader took, then a place. @param {State} state @param {Model} model @returns {Patch|null} */
 export function escaped(state, model) {
   if (state.drawer !== null) return { drawer: null };
@@ -439,4 +352,104 @@ function tabOf(view, opened, actions, modelOf) {
 function wordOf(id) {
   const letter = (/** @type {string} */ name) => h("b", { class: name.toLowerCase() }, name);
   return phrase(`ribbon.${id}`, { Q: letter("Q"), K: letter("K"), V: letter("V") });
+}
+
+// Where the page of a phone scrolls by itself: to a place that is opened, and above the edits, which lie over its foot.
+
+/** @typedef {State["interventions"][number]} Edit @typedef {Edit["where"]} Where */
+
+/** What makes another place of it. */
+const PARTS = /** @type {const} */ (["view", "attention", "layer", "head", "start"]);
+
+/**
+ * Where one arrives on a phone: who opens a place sees its sentence and the top of its picture, with nothing above them but what stays in
+ * sight; who comes back to the whole model sees the top of the page.
+ * @param {Context["frame"]} frame @returns {Follow}
+ */
+function arriving(frame) {
+  const { root, heads, opened } = frame;
+  const phone = matchMedia("(max-width: 760px)");
+  let was = /** @type {State|null} */ (null);
+  const above = () => aboveOf(frame);
+  return (state) => {
+    const before = was;
+    was = state;
+    if (!before || before.lesson !== null || state.lesson !== null || isEmpty(state) || !phone.matches) return;
+    const asks = before.start && !state.start && isModel(state) && riverState.of(state).layer !== null;
+    // Who asks on the start page for a layer's heads sees them: with the layout of the next frame.
+    if (asks) requestAnimationFrame(() => requestAnimationFrame(() => scrollTo({ top: above(), behavior: "instant" })));
+    if (asks || root.ownerDocument.body !== root || PARTS.every((name) => before[name] === state[name])) return;
+    const below = heads.element.matches(".alone:not([hidden])"); // every head stands over the picture
+    const top = below ? opened.getBoundingClientRect().top + scrollY - coveredOf(opened) : above();
+    if (isModel(state) && scrollY > above()) scrollTo({ top: 0, behavior: "instant" });
+    else if (!isModel(state) && (isModel(before) || scrollY > top)) scrollTo({ top, behavior: "instant" });
+  };
+}
+
+/** What goes out of sight before the sentence does. Of a picture that is read, nothing. @param {Context["frame"]} frame */
+function aboveOf({ root, header: { element }, sentence, dock }) {
+  if (getComputedStyle(sentence.element).position !== "sticky") return 0;
+  const away = getComputedStyle(element).position === "sticky" ? 0 : element.offsetHeight;
+  return slidesOf(dock) + cssPixels(root, "--above") + away;
+}
+
+/**
+ * On a phone the edits come up from the foot of the screen, over the row or the head that was just changed: it scrolls above them, as far
+ * as what is said of it stays in sight.
+ * @param {Context["frame"]} frame
+ */
+function uncovering(frame) {
+  const { root, path, say, opened, panels } = frame;
+  const edits = path.element.getElementsByClassName("edits");
+  let [observed, under] = [false, false]; // `under`: something was changed under an open sheet
+  let now = /** @type {State|null} */ (null);
+  let added = /** @type {Where|null} */ (null);
+  const uncover = () => {
+    const [bar] = edits;
+    if (getComputedStyle(bar).position !== "fixed") return;
+    const of = (/** @type {Element|null} */ part) => part?.getBoundingClientRect() ?? new DOMRect();
+    const row = opened.querySelector(".row-keys:not([hidden])");
+    const canvas = panels.river?.querySelector("canvas");
+    const bottom = row?.checkVisibility()
+      ? of(row).bottom
+      : canvas && added
+        ? of(canvas).top + headEnd(canvas, added)
+        : 0;
+    const stays = Number.parseFloat(getComputedStyle(root).getPropertyValue("--dock-end")) - cssPixels(root, "--above");
+    const room = of(say).top + LEAD - stays;
+    const over = of(bar).height > 0 ? bottom - of(bar).top : 0;
+    // No candidate is left half under the text.
+    const least = Math.max(over, aboveOf(frame) - scrollY);
+    if (over > 0 && room > 0) scrollBy({ top: Math.min(least, room), behavior: "instant" });
+  };
+  const observer = new ResizeObserver(uncover);
+  return (/** @type {State} */ state) => {
+    const another = now !== null && now.interventions !== state.interventions;
+    if (another) added = addedIn(state.interventions, now?.interventions ?? []);
+    now = state;
+    if (added && another && observed) requestAnimationFrame(uncover);
+    // A sheet that closes leaves the page where it was when it opened (shell/tools.js): then, three frames later.
+    if (under && state.drawer === null)
+      requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(uncover)));
+    under = state.drawer !== null && (under || (another && added !== null));
+    if (observed || !edits[0]) return;
+    observed = true;
+    observer.observe(edits[0]);
+  };
+}
+
+/** What is free over the letters of the sentence. Pixels. */
+const LEAD = 7;
+
+/** Where the edit is that was added to those of before; null: none was, as after Undo. @param {Edit[]} edits @param {Edit[]} before */
+export const addedIn = (edits, before) => (edits.length > before.length ? (edits.at(-1)?.where ?? null) : null);
+
+/** The square of the head that an edit changes, of its attention. @param {Square[]} squares @param {Where} where */
+export const squareEdited = (squares, { attention, layer, head }) =>
+  squares.find((one) => one.attention === attention && one.layer === layer && one.head === head);
+
+/** Where a head ends in the picture, with what stands below it; 0: it is not drawn. @param {HTMLCanvasElement} canvas @param {Where} where */
+function headEnd(canvas, where) {
+  const one = squareEdited(sceneOf(canvas)?.squares ?? [], where);
+  return one ? bottomOf(one) : 0;
 }

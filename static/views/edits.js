@@ -57,7 +57,7 @@ export function createEdits(actions, model, set, ground) {
   const list = createList(set);
   let lines = /** @type {MaskLine[]} */ ([]);
   const asTrained = () => set((state) => Object.assign({}, ...lines.map(({ undone }) => undone(state))));
-  const attributes = { class: "what", type: "button", title: t("edits.remove_about") };
+  const attributes = { class: "what", type: "button", title: t("edits.masks_as_trained") };
   const changed = h("button", { ...attributes, dataset: { testid: "changed" }, on: { click: asTrained } });
   const slot = h("div", { class: "edits-slot" }, list.node, all);
   const beside = h("div", { class: "edits-beside" }, h("div", { class: "undoing" }, undo, redo), sides.box);

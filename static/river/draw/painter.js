@@ -99,12 +99,7 @@ export function createPainter(canvas) {
       tone: (line) =>
         line.change !== undefined
           ? changeTone(style.signed, line.change)
-          : toneOf(
-              style.colours,
-              measured,
-              line.named ? strongestOf(facts) : effectOf(facts, line)?.delta,
-              stage?.dark,
-            ),
+          : toneOf(style.colours, measured, effectOf(facts, line)?.delta, stage?.dark),
       picture: (square) => pictures(trace, square, theme, dpr, changeOf(shown, scene?.squares ?? [])),
       lens: lensBars(shown),
       lensTitle: lensTitleOf(trace),
@@ -214,13 +209,6 @@ function isFree({ picture, pictureBefore }, { layer, head, attention }, { keys, 
 function effectsIn({ ablations }) {
   const effects = ablations && headEffects(ablations.found);
   return (/** @type {Square} */ square) => effects?.get(headKey(square)) ?? null;
-}
-
-/** What hiding the lines that the sentence names does to ln p, or any line alone, if that is more. @param {Shown["facts"]} facts */
-function strongestOf({ measured }) {
-  const { deciding = null, start = null, effects } = measured ?? {};
-  const together = deciding && start ? Math.log(deciding.p / start.p) : 0;
-  return Math.max(Math.abs(together), ...[...(effects?.values() ?? [])].map(({ delta }) => Math.abs(delta)));
 }
 
 /** Whether an attention or the FFN of its layer is off. @param {Link} link @param {Shown["facts"]} facts @param {Attention[]} attentions */

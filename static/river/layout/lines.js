@@ -61,7 +61,7 @@ const rowWith = (band, token) => band?.rows[band.index[token]];
  * @property {boolean} many  one of its ends is a row of several tokens @property {number} [head]  in which alone it is knocked out
  * @property {boolean} own  a token's way to itself: its stream, and what it takes from itself
  * @property {boolean} shown  one of those that carry most of what this layer moves, or that matter most; the others are the wash
- * @property {boolean} [notable]  it changes the answer: it is dark @property {boolean} [named]  the widest of those that the sentence offers to hide
+ * @property {boolean} [notable]  it changes the answer: it is dark
  * @property {number} share  how much of the chosen token goes through it
  * @property {number} width  in pixels @property {number} [change]  of its share, from −1 to 1, where the difference is shown @property {number} [was]  its width before
  * @property {number} x0 @property {number} y0 @property {number} x1 @property {number} y1  key's end on the left, query's on the right
@@ -154,14 +154,13 @@ export function showNotable(lines, effects) {
   }
 }
 
-/** Show the widest of the lines that the sentence names. @param {Line[]} lines @param {Edge[]} edges  those that it offers to hide */
+/** Also show the widest of the lines that the sentence names. @param {Line[]} lines @param {Edge[]} edges  those that it offers to hide */
 export function showNamed(lines, edges) {
   const keys = new Set(edges.map(edgeKey));
   const [widest] = lines
     .filter((line) => !line.own && !line.many && keys.has(edgeKey(line)))
     .sort((a, b) => b.width - a.width);
-  for (const line of lines) line.named = line === widest;
-  if (widest) Object.assign(widest, { shown: true, notable: true });
+  if (widest) widest.shown = true;
 }
 
 /** A line whose share changes by less than this part of the largest change is not drawn one by one. */

@@ -264,8 +264,9 @@ function drawRowKeys(place, trace, state, actions, pen) {
   );
   const keys = /** @type {HTMLElement[]} */ ([...row.querySelectorAll("button")]);
   const chosen = keys.find(({ dataset }) => Number(dataset.key) === key);
-  if (!chosen || row.dataset.at === `${query} ${key}`) return; // who has scrolled it finds it so
-  row.dataset.at = `${query} ${key}`;
+  const at = `${trace.key} ${query} ${key}`;
+  if (!chosen || row.clientWidth === 0 || row.dataset.at === at) return; // who has scrolled it finds it so
+  row.dataset.at = at;
   const middle = chosen.offsetLeft - (row.clientWidth - chosen.offsetWidth) / 2;
   const first = keys.find(({ offsetLeft, offsetWidth }) => offsetLeft >= middle - offsetWidth / 2) ?? chosen; // at the edge a whole one
   row.scrollLeft = middle > 0 ? first.offsetLeft - 2 : 0;
