@@ -255,3 +255,11 @@ def test_every_property_of_the_tokens_is_used() -> None:
     used = set(re.findall(r"--([\w-]+)\b(?!-?:)", code))
     built = re.compile(r"(series-\d|ramp-\w+)")
     assert {name for name in names if name not in used and not built.fullmatch(name)} == set()
+
+
+def test_every_size_that_a_sheet_reads_is_set() -> None:
+    """One that was taken out of tokens.css would silently become the inherited one."""
+    sheets = "\n".join(path.read_text() for path in STATIC.rglob("*.css"))
+    read = set(re.findall(r"var\((--(?:text|leading|r|z)-[\w-]+)\)", sheets))
+    assert len(read) > 30
+    assert read - set(re.findall(r"(--[\w-]+)\s*:", sheets)) == set()

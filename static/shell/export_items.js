@@ -8,8 +8,9 @@ import { drawingIn } from "../export/svg_pen.js";
 import { overviewOf, tapOf } from "../model/description.js";
 import { groupsOf } from "../model/edits.js";
 import { h, plainText, setText } from "../ui/dom.js";
-import { firstKey, keyFor, t } from "../ui/i18n.js";
+import { keyFor, t } from "../ui/i18n.js";
 import { groupWords } from "../views/edits.js";
+import { predictionTabOf } from "../views/tabs.js";
 import { copy } from "./share.js";
 
 /**
@@ -53,13 +54,14 @@ export function sectionsOf([trace, state, error], { run, views, address, station
     item("csv", () => save.csv(picture), t("export.csv_of", { name: pictureName(picture) }));
   const tables = view.id === "tokens" ? [item("csv", save.tokens)] : pictures.map(table);
   const none = !pictures.length && view.id !== "tokens";
+  const folded = view.id === "prediction" && predictionTabOf(state, trace.model) === "token";
   return [
     river &&
       section(alone ? "export.picture" : "river.title", null, [
         [item("river-png", save.riverPng, "png"), item("river-svg", save.riverSvg, "svg")],
       ]),
     !(alone && river) &&
-      section("export.picture", none && t(firstKey(`export.no_picture_${view.id}`, "export.no_picture")), [
+      section("export.picture", none && t(folded ? "export.no_picture_prediction" : "export.no_picture"), [
         [item("png", save.png), item("svg", save.svg), item("html", save.html)].filter(() => !none),
         tables,
       ]),

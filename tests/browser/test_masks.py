@@ -160,7 +160,10 @@ def test_in_a_head_the_sentence_says_what_a_mask_did_there_and_takes_it_back(
 
 
 CAUSES = {
-    (): ("in layer 0, q and k know no other token yet", "第 0 層の q と k はまだほかのトークンを知らない"),
+    (): (
+        "in layer 0, q and k do not depend on other tokens yet",
+        "第 0 層の q と k はまだほかのトークンに左右されない",
+    ),
     ("k",): ("earlier tokens see later ones, so keys change", "前のトークンが後ろを見て k が変わり"),
     ("q", "k"): ("earlier tokens see later ones, so q and k change", "前のトークンが後ろを見て q と k が変わり"),
 }

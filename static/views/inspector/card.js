@@ -78,7 +78,14 @@ const feedsOf = perRoot((root) => {
   const element = h("p", { class: "card-feeds", dataset: { testid: "feeds" } }, phrase("card.feeds", { roles: asks }));
   const changed = h("p", { class: "card-feeds", dataset: { testid: "row-moved" } });
   const gist = h("button", { class: "link card-gist", type: "button", dataset: { testid: "gist" } });
-  gist.onclick = () => root.closest(".main")?.querySelector("[data-panel=compare]")?.scrollIntoView();
+  gist.onclick = () => {
+    const panel = /** @type {HTMLElement|null|undefined} */ (
+      root.closest(".main")?.querySelector("[data-panel=compare]")
+    );
+    panel?.scrollIntoView();
+    if (panel) panel.tabIndex = -1;
+    panel?.focus({ preventScroll: true });
+  };
   const all = h("p", { class: "card-all" }, gist);
   root.append(all, element, changed);
   return { element, asks, changed, all, gist };
@@ -120,11 +127,14 @@ function gistOf(trace) {
   if (!changes?.length) return null;
   const most = changes.reduce((best, one) => (one.moved > best.moved ? one : best));
   const moved = percent(most.moved, 0);
-  return most.moved < LEAST ? t("compare.gist_none") : t("compare.gist", { head: headShort(trace.model, most), moved });
+  if (most.moved < ROUNDING) return t("compare.gist_none");
+  return most.moved < LEAST
+    ? t("compare.gist_little")
+    : t("compare.gist", { head: headShort(trace.model, most), moved });
 }
 
-/** A smaller change is written as 0 %. */
-const LEAST = 0.005;
+/** A smaller change is written as 0 %; one of this size is rounding. */
+const [LEAST, ROUNDING] = [0.005, 1e-6];
 
 /** Half the height of a picture of bars, in its units; a bar is 1 wide. */
 const REACH = 50;

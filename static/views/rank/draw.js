@@ -91,7 +91,7 @@ const elementsOf = perRoot((root) => {
   const blocks = /** @type {Map<string, ReturnType<typeof buildEffectMap>>} */ (new Map());
   const heads = {
     ...{ element: h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps)) },
-    ...{ edited, more, anew, legend, said, list, maps, blocks, opened: "", subject: "", whole: false },
+    ...{ edited, more, anew, legend, said, list, maps, blocks, opened: "", subject: "", whole: false, model: "" },
     order: /** @type {string[]} */ ([]), // of the rows: it stays while heads are switched off and on
     numbers: /** @type {{start: AblationStart|null, found: HeadPart[]}} */ ({ start: null, found: [] }), // the last that are whole
   };
@@ -259,11 +259,11 @@ function drawFound(parts, trace, state, actions, measured) {
   const { heads } = parts.pages;
   const { start = null, found = [], done = true, error = null } = measured ?? {};
   const whole = done && !error && start !== null && found.length > 0;
-  const waits = heads.whole && !whole && measured !== null && !error;
+  const waits = heads.whole && heads.model === trace.model.name && !whole && measured !== null && !error;
   drawProgress(parts, measured, waits);
   heads.element.classList.toggle("waits", waits);
   if (waits) return drawRows(heads, { by, start, found, done: false }, trace, actions); // only its switches are other ones
-  heads.whole = whole;
+  Object.assign(heads, { whole, model: trace.model.name });
   const subject = JSON.stringify({ ...answerRequest(state, trace), interventions: undefined, by });
   if (subject !== heads.subject) heads.order = []; // of another answer the list begins anew
   heads.subject = subject;

@@ -59,6 +59,7 @@ export function buildKeys() {
     table,
     shown,
     whole: false, // what is drawn was measured to its end
+    subject: "", // of which model, text and row
   };
   save.append(...saveButtons(() => parts.read()));
   return parts;
@@ -96,11 +97,14 @@ export function drawKeys(parts, measured, trace, state, actions) {
   setText(parts.scope.buttons.head, where.head);
   setText(parts.scope.buttons.layer, t("rank.scope_layer", { layer: state.layer }));
   const whole = done && !error && start !== null;
-  const waits = parts.whole && !whole && measured !== null && !error;
+  const { query: row } = position(state, trace);
+  const subject = JSON.stringify([trace.model.name, trace.keys.tokens.map(({ id }) => id), row]);
+  const waits = parts.whole && subject === parts.subject && !whole && measured !== null && !error;
   parts.element.classList.toggle("waits", waits);
-  if (waits) return true;
-  parts.whole = whole;
   replace(parts.about, phrase(`rank.about_keys_${scope}`, where));
+  if (waits) update(parts.save, { hidden: true });
+  if (waits) return true;
+  Object.assign(parts, { whole, subject });
   parts.shown.hidden = !found.length;
   if (error) setText(parts.said, errorText(/** @type {any} */ (error)));
   else if (!measured) setText(parts.said, t("rank.pad"));

@@ -125,7 +125,7 @@ function changeOf(line) {
   const gaps = line.bars ? gapsOf(line.bars.values, old.values) : null;
   const unknown = old.text === null; // it was more than q and k, which are not here
   const from = unknown ? t("card.unknown") : (old.text ?? "");
-  if (!gaps && (unknown || from === text)) return { ...plain, same: true };
+  if (!gaps && !unknown && from === text) return { ...plain, same: true };
   const { look = /** @type {const} */ ("signed"), chosen } = line.bars ?? {};
   const bars = gaps ? { values: gaps, look, chosen } : line.bars;
   const output = isLong(text) ? stacked(from, `→ ${text}`) : arrow(from, text);
