@@ -459,6 +459,10 @@ def test_on_a_phone_the_changed_head_is_above_the_bar_and_redo_alone_goes(open_p
     page.wait_for_selector('body[data-state="ready"]')
     page.get_by_test_id("rank-row-off").first.tap()  # 5·5, in the second row
     expect(page.get_by_test_id("edit-undo")).to_be_visible()
+    for _ in range(2):  # the list of edits opens over the sheet: what it shows can be tapped
+        page.get_by_test_id("edits-list").tap()
+        page.get_by_test_id("edit-switch").tap(timeout=5000)
+        page.get_by_test_id("edits-list").tap()
     page.get_by_test_id("close-drawer").tap()
     page.wait_for_function(
         """async () => {

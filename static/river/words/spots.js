@@ -321,10 +321,10 @@ export function writtenOf({ trace: { written }, actions }, row) {
   const { session, player } = writerOf(actions);
   const ids = written.tokens.slice(written.real.start, written.real.end).map(({ id }) => id);
   const step = session.step(ids) ?? session.taken(ids) ?? null;
-  const { lesson, drawer, tree } = actions.get();
+  const { lesson, drawer, tree, start } = actions.get();
   const fork = lesson === null ? session.fork() : null;
   const kept = fork?.at === session.here();
-  const other = lesson === null ? session.other() : null;
+  const other = lesson === null && !start ? session.other() : null;
   if (!step && !kept && !other) return null;
   const compares = drawer === "generation" && tree.pair.length === 2; // they stand below already
   return {
