@@ -78,3 +78,13 @@ export function ranked(needed, off, most) {
   const below = off.slice(0, most - FOR_ON);
   return [...needed.filter((one) => !keys.has(headKey(one))).slice(0, most - below.length), ...below];
 }
+
+/**
+ * The same rows, where those that are off and had one keep it.
+ * @param {string[]} rows  as they were @param {string[]} best  as ranked @param {Set<string>} off @returns {string[]}
+ */
+export function keepingRows(rows, best, off) {
+  const stay = rows.map((key) => (off.has(key) && best.includes(key) ? key : null));
+  const others = best.filter((key) => !stay.includes(key));
+  return [...stay.map((key) => key ?? others.shift()), ...others].flatMap((key) => key ?? []);
+}

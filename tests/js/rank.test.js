@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { measuredRequest } from "../../static/data/explain.js";
 import { measureAblations } from "../../static/data/streams.js";
-import { effectMaps, headEffects, mostNeeded, ranked } from "../../static/model/ablations.js";
+import { effectMaps, headEffects, keepingRows, mostNeeded, ranked } from "../../static/model/ablations.js";
 import { otherRepeat, otherSentence } from "../../static/model/by_hand.js";
 import { DEFAULTS } from "../../static/state/store.js";
 import { t } from "../../static/ui/i18n.js";
@@ -85,6 +85,16 @@ test("a ranking ends with the heads that are off, in as many rows as without the
   assert.deepEqual(named([1, 2, 3, 4, 5], [7]), [1, 2, 3, 7]);
   assert.deepEqual(named([1, 2, 3, 4, 5], [2]), [1, 3, 4, 2]); // once, wherever its loss would put it
   assert.deepEqual(named([1, 2, 3], [6, 7, 8]), [1, 2, 6, 7]); // two rows are left for heads that are on
+});
+
+test("a head that is off keeps its row, and the others are ranked around it", () => {
+  const kept = (/** @type {string} */ rows, /** @type {string} */ best, /** @type {string} */ off) =>
+    keepingRows([...rows], [...best], new Set(off)).join("");
+  assert.equal(kept("", "abcde", ""), "abcde", "at first as they are ranked");
+  assert.equal(kept("abcde", "fgbca", "a"), "afgbc", "what is needed now is there, and at the top");
+  assert.equal(kept("afgbc", "hbcaf", "af"), "afhbc");
+  assert.equal(kept("afgbc", "abcdf", "f"), "afbcd", "a head that is on again goes where it belongs");
+  assert.equal(kept("abcde", "ghcde", "abcde"), "ghcde", "two rows are for heads that are on");
 });
 
 test("a map has a row for each layer, a column for each head, and the FFNs of its stack once", () => {

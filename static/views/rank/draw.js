@@ -14,7 +14,7 @@ import {
   showsEffects,
 } from "../../data/explain.js";
 import { measureAblations, measurePatches } from "../../data/streams.js";
-import { effectMaps, mostNeeded, ranked } from "../../model/ablations.js";
+import { effectMaps, keepingRows, mostNeeded, ranked } from "../../model/ablations.js";
 import { withChanges } from "../../model/compare/runs.js";
 import { can, hasVocabulary, splitsLogits } from "../../model/description.js";
 import { headKey } from "../../model/edits.js";
@@ -85,14 +85,13 @@ const elementsOf = perRoot((root) => {
   const [legend, more] = [h("p", { class: "rank-legend dim" }), h("p", { class: "dim" })];
   const [said, list] = [h("h2", null), h("ol", { class: "rank-rows" })];
   const maps = h("div", { class: "rank-maps" });
-  const anew = h("button", { class: "btn", type: "button", dataset: { testid: "rank-again" } }, t("rank.again"));
-  const choice = h("p", { class: "rank-choice" }, by.box, bars, anew);
+  const choice = h("p", { class: "rank-choice" }, by.box, bars);
   const needs = h("section", { class: "rank-needs" }, said, list, more, choice);
   const blocks = /** @type {Map<string, ReturnType<typeof buildEffectMap>>} */ (new Map());
   const heads = {
     ...{ element: h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps)) },
-    ...{ edited, more, anew, legend, said, list, maps, blocks, opened: "", subject: "", whole: false, model: "" },
-    order: /** @type {string[]} */ ([]), // of the rows: it stays while heads are switched off and on
+    ...{ edited, more, legend, said, list, maps, blocks, opened: "", subject: "", whole: false, model: "" },
+    order: /** @type {string[]} */ ([]), // of the rows
     numbers: /** @type {{start: AblationStart|null, found: HeadPart[]}} */ ({ start: null, found: [] }), // the last that are whole
   };
   const pages = {
@@ -313,7 +312,7 @@ function drawNeeds(parts, { by, start, found, done, error, pad }, trace, actions
 }
 
 /**
- * The rows keep their order while heads are switched off and on: what is pressed stays under the pointer, also when it is measured anew.
+ * A head that is switched off keeps its row, under the pointer; the others are ranked anew once they are measured without it.
  * @param {Parts["pages"]["heads"]} parts @param {{by: Measure, start: AblationStart|null, found: Ablation[], done: boolean}} of
  * @param {ModelTrace} trace @param {Actions} actions
  */
@@ -321,27 +320,14 @@ function drawRows(parts, { by, start, found, done }, trace, actions) {
   const whole = done && start !== null;
   if (whole || !parts.order.length)
     parts.numbers = { start, found: found.flatMap((one) => (one.kind === "head" ? [one] : [])) };
-  const { numbers, list, anew } = parts;
+  const { numbers, list } = parts;
   const { interventions } = withChanges(actions.get(), trace.model);
   const off = numbers.found.filter((one) => isOff(interventions, one, trace.model));
   const best = ranked(mostNeeded(numbers.found, by, Infinity), off, MANY).map(headKey);
-  if (whole && !parts.order.length) parts.order = best;
-  const [first] = mostNeeded(numbers.found, by, 1).map(headKey);
-  // The head that the heading names has a row: that of the last one which is on.
-  if (whole && first && !parts.order.includes(first)) {
-    const switched = off.map(headKey);
-    const last = parts.order.findLastIndex((key) => !switched.includes(key));
-    if (last >= 0) parts.order = parts.order.map((key, i) => (i === last ? first : key));
-  }
+  if (whole) parts.order = keepingRows(parts.order, best, new Set(off.map(headKey)));
   const order = parts.order.length ? parts.order : best;
   const known = new Map(numbers.found.map((one) => [headKey(one), one]));
   const heads = order.flatMap((key) => known.get(key) ?? []);
   const of = { by, values: heads.map((one) => one[by]), start: /** @type {AblationStart} */ (numbers.start) };
   keepingFocus(list, () => replace(list, ...heads.map((one) => rankedRow(one, of, trace, actions))));
-  anew.hidden = order.join() === best.join();
-  anew.onclick = () => {
-    parts.order = best;
-    drawRows(parts, { by, start, found, done }, trace, actions);
-    list.querySelector("button")?.focus();
-  };
 }
