@@ -250,7 +250,7 @@ test("the chosen row is as high as its river is thick, and has a label before ot
       [60, 8],
     ],
   );
-  const kept = labelledRows(rows, [0.1, 0.5, 0, 0.3], 2, 15);
+  const kept = labelledRows(rows, [0.1, 0.5, 0, 0.3], { chosen: 2, apart: 15 });
   assert.deepEqual([...kept].map(({ from }) => from).sort(), [1, 2, 3]);
 });
 
@@ -1035,9 +1035,14 @@ test("above a sheet the whole model stays: every row, the best guesses and the a
     assert.ok(riverLayout(rollout(rivers(...PAIR), "decoder", 1), 1, pair).height <= height, "a translation, too");
   }
   const laptop = { ...FRAME, labels: [60], places, answers: 4, ...rowsAbove(214, 1, { type: 1, answers: 4 }) }; // 1280 × 720
-  const [{ rows, labelled }] = riverLayout(rollout(rivers(story(14)), "main", 13), 13, laptop).bands;
-  assert.equal(labelled.size, 14, "every name of a short text");
-  assert.ok(rows[0].height >= 11, `${rows[0].height}: of 11 px`);
+  const share = Array.from({ length: 14 * 14 }, (_, i) => Number(i % 14 === Math.floor(i / 14))); // each passes itself on
+  share.splice(13 * 14, 14, ...[0.1, 0.05, 0, 0, 0.4, 0, 0, 0, 0, 0, 0, 0, 0, 0.45]); // what the last one is made of
+  const rolled = rollout(rivers(alone([share], 14)), "main", 13);
+  const [{ rows, labelled }] = riverLayout(rolled, 13, laptop).bands;
+  assert.ok(rows[0].height < 13, "nearer than names");
+  assert.deepEqual([...labelled].map(({ from }) => from).sort(), [13, 4], "the chosen one and its main source");
+  const higher = { ...laptop, ...rowsAbove(320, 1, { type: 1, answers: 4 }) };
+  assert.equal(riverLayout(rolled, 13, higher).bands[0].labelled.size, 14, "with room, all");
 });
 
 test("the difference colours a line by how its share has changed, and keeps what is gone where it was", () => {

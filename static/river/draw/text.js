@@ -27,8 +27,8 @@ function fittingText(pen, text, width) {
   return cutToWidth(text, width, (one) => pen.measureText(one).width);
 }
 
-/** Where names are smaller, a mark is in quotes: its box would touch those of its neighbours. */
-const CAPPED = 12;
+/** Where names are smaller, a mark is in quotes: its box would touch its neighbours, which are less than 16 px away. */
+const CAPPED = 12.5;
 
 /** A name that ends or begins at x; of a punctuation mark its key cap, as in the page's texts (ui/token_text.js). @param {Pen} pen @param {string} name @param {{x: number, y: number, size: number, room?: number}} at  size: in pixels @returns {number} its width */
 export function fillName(pen, name, { x, y, size, room = Number.POSITIVE_INFINITY }) {
@@ -106,8 +106,14 @@ export function drawLens(pen, { bands: [band], lens, only }, style) {
 /** A column that is no wider than this has room for what a number was before only beside a short name, which may be a bit smaller. */
 const [CHANGES, SMALLER] = [100, 0.8];
 
-/** Where names and numbers stand in lines, a bar is so high and lies right under its line, over the whole width: an edit changes no scale. */
-const [THICK, THIN, UNDER] = [8, 3, 16];
+/** How high a bar is: under its name; and where names stand in lines, between name and number, or where that is too narrow, right under the line. */
+const [THICK, MIDDLE, THIN] = [8, 6, 3];
+
+/** How far below the top of its line: under a name, in the middle of the line, and right under it. */
+const [UNDER, AMID, CLOSE] = [18, 7, 16];
+
+/** From where to where a bar lies between name and number, as parts of the width: an edit, whose numbers are longer, changes no scale. */
+const BETWEEN = [0.36, 0.58];
 
 /** The answer's probabilities, in another tone than the shares. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, width, step, inLine } }, style) {
@@ -118,7 +124,10 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
   pen.beginPath();
   pen.arc(node.x, node.y, 6, 0, 2 * Math.PI);
   if (rows[0].height > 0) pen.fill(); // its rows are drawn
-  const high = inLine ? THIN : THICK;
+  const narrow = width <= CHANGES * style.type;
+  const [high, below] = !inLine ? [THICK, UNDER] : narrow ? [THIN, CLOSE] : [MIDDLE, AMID];
+  const [begin, end] = inLine && !narrow ? BETWEEN : [0, 1];
+  const [left, long] = [x + begin * width, (end - begin) * width];
   bars.forEach(({ name, p, text: now, change, points, before, rest, signed }, i) => {
     const top = y + i * step;
     const face = { colour: rest ? colours.dim : colours.ink, bold: i === 0 };
@@ -127,22 +136,21 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
     const least = SMALLER * pen.measureText(name).width;
     write(pen, style, { size: 13, colour: colours.dim, align: "right" });
     const roomBeside = (/** @type {string} */ number) => width - pen.measureText(number).width - 6;
-    const narrow = width <= CHANGES * style.type;
     const text = (narrow && signed ? points : (!narrow || (change && roomBeside(change) >= least)) && change) || now;
     if (grown === 1) pen.fillText(text, x + width, top + 14 * style.type);
-    const room = roomBeside(text);
+    const room = begin ? begin * width - 6 : roomBeside(text);
     write(pen, style, { size: full, ...face });
     // The first one and that of all others are never cut.
     if (i === 0 || rest)
       write(pen, style, { size: full * Math.min(1, Math.max(0.6, room / pen.measureText(name).width)), ...face });
     fillName(pen, name, { x, y: top + 14 * style.type, size: textSize(style, full), room });
-    const line = top + (inLine ? UNDER : 18) * style.type;
+    const line = top + below * style.type;
     /** @param {number} from @param {number} to @param {string} colour @param {number} alpha */
     const bar = (from, to, colour, alpha) => {
       pen.globalAlpha = alpha;
       pen.fillStyle = colour;
       pen.beginPath();
-      pen.roundRect(x + from * width, line, Math.max(2, (to - from) * grown * width), high, 2);
+      pen.roundRect(left + from * long, line, Math.max(2, (to - from) * grown * long), high, 2);
       pen.fill();
       pen.globalAlpha = 1;
     };
@@ -159,7 +167,7 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
     pen.setLineDash([2, 2]);
     pen.strokeStyle = colours.bar;
     pen.lineWidth = 1;
-    pen.strokeRect(x + 0.5, line + 0.5, Math.max(2, before * width) - 1, high - 1);
+    pen.strokeRect(left + 0.5, line + 0.5, Math.max(2, before * long) - 1, high - 1);
     pen.setLineDash([]);
   });
 }

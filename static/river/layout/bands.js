@@ -60,26 +60,29 @@ export function rowsOf(folds, { top, pitch, chosen, thick }) {
 /** For each token the index of its row. @param {Fold[]} folds */
 const rowIndex = (folds) => folds.flatMap(({ from, to }, i) => new Array(to - from).fill(i));
 
-/** What passes more than this on is named before its neighbours, of which every second or third has its name: as a text grows, they stay. */
-const MUCH = 0.2;
+/** What passes more than this on is named before its neighbours, of which every second or third has its name: as a text grows, they stay. Where
+ *  only the main ones are named, these are. */
+const [MUCH, MAIN] = [0.2, 0.15];
 
 /**
  * The rows whose labels fit: all; or the chosen one, those that matter much, and of the others as many as there is space for.
- * @param {Row[]} rows @param {number[]} peaks @param {number|null} chosen @param {number} apart  between two labels
- * @param {number} [pitch]  from one of these rows to the next
+ * @param {Row[]} rows @param {number[]} peaks @param {{chosen: number|null, apart: number, others?: boolean, pitch?: number}} of  `apart`:
+ *   between two labels; `others`: not only those that matter; `pitch`: from one of these rows to the next
  * @returns {Set<Row>}
  */
-export function labelledRows(rows, peaks, chosen, apart, pitch = rows[0]?.height || apart) {
+export function labelledRows(rows, peaks, { chosen, apart, others = true, pitch = rows[0]?.height || apart }) {
   const every = Math.ceil(apart / pitch - 0.01);
+  const peakOf = (/** @type {Row} */ { from, to }) => Math.max(...peaks.slice(from, to));
   /** @param {Row} row */
   const counts = (row) => {
-    const peak = Math.max(...peaks.slice(row.from, row.to));
+    const peak = peakOf(row);
     if (row.from === chosen) return Infinity;
     if (peak >= MUCH) return 1 + peak;
     return rows.length > ALL_ROWS ? peak : Number(rows.indexOf(row) % every === 0);
   };
+  const named = others ? [...rows] : rows.filter((row) => row.from === chosen || peakOf(row) >= MAIN);
   return rowsApart(
-    [...rows].sort((a, b) => counts(b) - counts(a)),
+    named.sort((a, b) => counts(b) - counts(a)),
     apart,
   );
 }
@@ -139,6 +142,7 @@ export function bandsOf(rolled, row, frame, above) {
     strip = 0,
     mostPitch,
     large = false,
+    low = false,
     waits = false,
     start = false,
     labelPitch = (strip ? LABEL_PITCH : rolled.length > 1 ? PITCH_OF_TWO : OWN_PITCH) * type,
@@ -180,7 +184,7 @@ export function bandsOf(rolled, row, frame, above) {
     const apart = few ? labelPitch : fits ? pitch - 0.01 : Math.max(labelPitch, thinned);
     const labelled = few
       ? rowsNamed(rows, namedIn(frame, side, chosen), apart)
-      : labelledRows(away ? [] : rows, peaks[i], chosen, apart);
+      : labelledRows(away ? [] : rows, peaks[i], { chosen, apart, others: fits || !low });
     const bottom = last.y + last.height / 2;
     const at = { top, bottom, titles };
     const band = { stack, side, rows, index: rowIndex(folds[i]), labelled, apart, chosen, columns: columns[i], ...at };

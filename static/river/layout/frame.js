@@ -224,15 +224,12 @@ const lowestAnswerOf = (canvas, left) => left - startSizes(canvas).cards - BELOW
 /** Above a sheet: what titles and best guesses take; how thick a whole river is, as a part of the rows; and from answer to answer. */
 const [AROUND, FAT_PART, STEPS] = [56.25, 0.09, [30, 38]];
 
-/** From one row to the next, at least, where each has its name. */
-const NAMED_ABOVE = 11;
-
-/** All rows, the best guesses and the answers in the height that a sheet leaves; it covers the heads. @param {number} height @param {number} stacks @param {{type: number, answers: number, labelPitch?: number}} of */
-export function rowsAbove(height, stacks, { type, answers, labelPitch = stacks > 1 ? undefined : NAMED_ABOVE * type }) {
+/** All rows (nearer than names, with those of the main ones), the best guesses and the answers in the height that a sheet leaves; it covers the heads. @param {number} height @param {number} stacks @param {{type: number, answers: number, labelPitch?: number}} of */
+export function rowsAbove(height, stacks, { type, answers, labelPitch = stacks > 1 ? undefined : NAMED * type }) {
   const room = Math.max(60, height - AROUND * type - ANOTHER * (stacks - 1));
   const [least, most] = STEPS.map((step) => step * type);
   const step = Math.min(most, Math.max(least, (height - (AROUND / 2) * type) / answers));
-  return { room, fat: Math.min(44, Math.max(14, room * FAT_PART)), step, large: true, labelPitch };
+  return { room, fat: Math.min(44, Math.max(14, room * FAT_PART)), step, large: true, low: true, labelPitch };
 }
 
 /** Of many layers, each is at least this wide: they are scrolled. */

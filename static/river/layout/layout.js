@@ -96,6 +96,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {number} room  the height of all rows
  * @property {number} [most]  the height that rows may take for their labels
  * @property {boolean} [large]  its rows take no more height for their labels: the heads stay in sight
+ * @property {boolean} [low]  where not every row has its label, only the chosen one and those that matter much have theirs
  * @property {boolean} [waits]  its lines are still to come: rows that they will divide have their height already
  * @property {number} right  the width of the answer's column
  * @property {number[]} labels  the widths of the labels of each stack, the answering one first
