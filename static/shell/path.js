@@ -137,6 +137,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
     const stop = there.find(({ ariaSelected }) => ariaSelected === "true") ?? there[0];
     for (const tab of tabs) update(tab, { tabindex: tab === stop ? 0 : -1 });
   };
+  let whole = false; // the whole model is shown: its places are in the picture
   /** All tabs are in sight, or a list stands for the rare ones, or for all: the room is the same with edits and without. */
   const fit = () => {
     const width = room.clientWidth - GAP - SIGN;
@@ -144,7 +145,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
     const all = wide(tabs);
     const most = all - wide(tabs.filter(({ dataset: { view } }) => RARE.includes(view ?? ""))) + LIST;
     const word = widthOf(t("ribbon.walk_brief"), SMALL, "--font");
-    const [few, folded] = [all + word > width, Math.min(all, most) > width];
+    const [few, folded] = [all + word > width, whole || Math.min(all, most) > width];
     room.classList.toggle("few", few);
     room.classList.toggle("folded", folded);
     list.fold(few && !folded);
@@ -205,7 +206,8 @@ export function createPath({ actions, modelOf, frame, ground }) {
     );
     reach();
     walk.show(Boolean(view?.within));
-    const now = `${open} ${offered.length}`;
+    whole = isModel(state);
+    const now = `${whole} ${open} ${offered.length}`;
     if (shown && now !== shown) requestAnimationFrame(fit); // with the layout of the frame; the first is observed
     shown = now;
     arrive(state);
