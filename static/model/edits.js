@@ -92,6 +92,12 @@ export const headsOff = (interventions, attentions) =>
 export const isOpenHeadOff = ({ interventions, layer, head }, { attentions, attention: { id: attention } }) =>
   headsOff(interventions, attentions).some((one) => headKey(one) === headKey({ attention, layer, head }));
 
+/** The heads that an edit other than that names, such as a connection hidden in one head. @param {Intervention[]} interventions @param {Attention[]} attentions  of the model @returns {Head[]} */
+export const headsEdited = (interventions, attentions) =>
+  withoutHeadsOff(interventions).flatMap(({ where: { attention = attentions[0]?.id, layer, head } }) =>
+    Number.isInteger(head) && Number.isInteger(layer) ? { attention: attention ?? attentions[0]?.id, layer, head } : [],
+  );
+
 /** The interventions that switch no head off. @param {Intervention[]} interventions */
 export const withoutHeadsOff = (interventions) => interventions.filter((one) => !isOff(one));
 

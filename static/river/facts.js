@@ -7,7 +7,7 @@ import { mostNeeded } from "../model/ablations.js";
 import { isDifference, maskChanges, sideShown } from "../model/compare/runs.js";
 import { rollout, rolloutToCome } from "../model/contribution_rollout.js";
 import { answeringStack, attentionsOf, can } from "../model/description.js";
-import { onlyOn } from "../model/edits.js";
+import { headsEdited, onlyOn } from "../model/edits.js";
 import { edgeKey, knockoutsOf, toggled } from "../model/interventions.js";
 import { namesOf, offeredAfter } from "../model/labels.js";
 import { memo } from "../model/memo.js";
@@ -154,7 +154,7 @@ export function samePicture(was, now) {
  * @property {number} row  the chosen token
  * @property {Name[][]} names  of each stack's tokens
  * @property {Answer[]} answers @property {Answer[]} answersBefore  as trained, or without the knockouts; []: nothing is changed
- * @property {Edge[]} knockouts @property {MaskChanges|null} masks
+ * @property {Edge[]} knockouts @property {MaskChanges|null} masks @property {Head[]} edited  heads that edits of their own are for
  * @property {Fall|null} fall  null: nothing is changed
  * @property {boolean} [difference]  whether changes are shown, and not what there is now
  * @property {Measured|null} measured  null: this model has no effects
@@ -242,6 +242,7 @@ export function factsOf(trace, state, rolls, measuring) {
   return {
     ...{ rolled, before, was, row, names, answers, answersBefore, knockouts, masks, fall, difference },
     ...{ measured, canKnockOut, isSaved, waits, isEnd, written: choosesWritten(state, trace.model) },
+    edited: headsEdited(state.interventions, trace.attentions),
     only: masks?.heads.length ? onlyOn(state.interventions, trace.model) : null,
     nameOf: (head) => headShort(trace.model, head),
     needed: canKnockOut && masks?.heads.length && fall ? neededIn(trace, fall.answer) : null,

@@ -7,6 +7,7 @@ import {
   countOf,
   editsOf,
   groupsOf,
+  headsEdited,
   headsOff,
   headToggled,
   onlyHead,
@@ -47,6 +48,14 @@ test("a head is switched off, set aside, and on again, and says what the server 
   assert.deepEqual([paused.interventions, paused.paused], [[], [{ at: 0, edit: off.interventions[0] }]]);
   assert.deepEqual(headToggled(paused, headAt(1, 0), attentions), withEdits(editsOf(off)), "not a second time");
   assert.deepEqual(headToggled(off, headAt(1, 0), attentions), { interventions: [], paused: [] });
+});
+
+test("a head is edited by an edit that names it, not by one that switches it off or reaches a whole layer", () => {
+  const cell = { kind: "mask", where: { attention: "self", layer: 1, head: 0, query: 1, key: 0 }, allow: false };
+  const layer = { ...cell, where: { ...cell.where, head: null } };
+  const [off] = headToggled(stateWith(), headAt(0, 1), attentions).interventions;
+  assert.deepEqual(headsEdited([off, layer], attentions), []);
+  assert.deepEqual(headsEdited([off, cell, layer], attentions), [headAt(1, 0)]);
 });
 
 test("only one head of a layer is one chip, and the same again puts all back", () => {

@@ -38,7 +38,7 @@ export function createPictures() {
 }
 
 /**
- * Every head; a red tick marks the chosen row.
+ * Every head; a red tick marks the chosen row, a red frame an edit.
  * @param {Pen} pen @param {Scene} scene @param {PictureStyle} style
  */
 export function drawHeads(pen, { squares, more, bands, opened }, style) {
@@ -61,9 +61,9 @@ export function drawHeads(pen, { squares, more, bands, opened }, style) {
       if (off) strike(pen, square, colours.q);
       if (row && lit) tickRow(pen, square, row, colours.q);
     }
-    const on = style.isHead(square);
-    pen.strokeStyle = on ? colours.accent : colours.hair;
-    pen.lineWidth = on ? 2.5 : 1;
+    const [on, edited] = [style.isHead(square), style.isEdited(square)];
+    pen.strokeStyle = on ? colours.accent : edited ? colours.q : colours.hair;
+    pen.lineWidth = on ? 2.5 : edited ? 2 : 1;
     pen.strokeRect(x - 0.5, y - 0.5, width + 1, height + 1);
     drawEffect(pen, square, style);
     if (square.numbered) drawNumber(pen, square, style);

@@ -169,6 +169,7 @@ function headStyle({ facts, trace }, preview, squares) {
       isFree(trace, square, part),
     isOff: (/** @type {Square} */ square) =>
       facts.masks?.heads.some((one) => headKey(one) === headKey(square)) ?? false,
+    isEdited: (/** @type {Square} */ square) => facts.edited.some((one) => headKey(one) === headKey(square)),
     headsOff: (/** @type {string} */ stack, /** @type {number} */ layer) => {
       const isIn = (/** @type {{attention: string, layer: number}} */ one) =>
         one.layer === layer && trace.attentions.find(({ id }) => id === one.attention)?.stack === stack;

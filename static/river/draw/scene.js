@@ -239,6 +239,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {(square: Square) => {delta: number, share: number}|null} effectOf  what the answer loses without it; null: not measured
  * @property {(square: Square, part: {keys: number, queries: number}) => boolean} isFree  whether no weight is in that part of it, at its upper right
  * @property {(stack: string, layer: number) => string} headsOff  which heads of a layer are off, in words; "": none
+ * @property {(square: Square) => boolean} isEdited  whether another edit is of it alone
  * @property {(square: Square) => boolean} isOff  whether it is switched off @property {(link: Link) => boolean} isPartOff  the same of what it names
  * @property {string[]} headsSaid  how to read a square, from the longest to the shortest @property {(square: Square) => boolean} isHead  whether it is the open or the previewed one
  * @property {{name: string, text: string, fresh: boolean, final: boolean}[]} lens  after each layer

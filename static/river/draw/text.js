@@ -113,7 +113,7 @@ const [THICK, MIDDLE, THIN] = [8, 6, 3];
 const [UNDER, AMID, CLOSE] = [18, 7, 16];
 
 /** From where to where a bar lies between name and number, as parts of the width: an edit, whose numbers are longer, changes no scale. */
-const BETWEEN = [0.36, 0.58];
+const BETWEEN = [0.33, 0.55];
 
 /** The answer's probabilities, in another tone than the shares. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, width, step, inLine } }, style) {

@@ -371,7 +371,23 @@ export function allSquaresOf(bands, frame, top) {
     const higher = within(Math.max(height, frame.headRoom ?? 0)); // below a long text they are scrolled to
     return higher.every(isWhole) || (higher.every(isReadable) && !fitting.every(isReadable)) ? higher : fitting;
   });
-  return { squares: parts.flatMap(({ squares }) => squares), more: parts.flatMap(({ more }) => more), headsInLine };
+  const squares = parts.flatMap((one) => one.squares);
+  return {
+    squares: headsInLine ? inSameRows(squares) : squares,
+    more: parts.flatMap(({ more }) => more),
+    headsInLine,
+  };
+}
+
+/** Where the heads of two stacks stand in one line, their second rows do, too, although one stack's squares are higher. @param {Square[]} squares @returns {Square[]} */
+function inSameRows(squares) {
+  const stacks = [...new Set(squares.map(({ stack }) => stack))];
+  const tops = stacks.map((stack) => [...new Set(squares.filter((one) => one.stack === stack).map(({ y }) => y))]);
+  if (tops.some((ys) => ys.length !== tops[0].length)) return squares;
+  return squares.map((one) => {
+    const row = tops[stacks.indexOf(one.stack)].indexOf(one.y);
+    return { ...one, y: Math.max(...tops.map((ys) => ys[row])) };
+  });
 }
 
 // Which heads the picture has, and which matter most.

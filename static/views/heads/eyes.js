@@ -6,7 +6,7 @@
 import { widthOf } from "../../chart/theme.js";
 import { editing, withChanges } from "../../model/compare/runs.js";
 import { attentionsOf, showsMeans } from "../../model/description.js";
-import { hasHeads, headKey, headsOff, headToggled, onlyHead } from "../../model/edits.js";
+import { hasHeads, headKey, headsEdited, headsOff, headToggled, onlyHead } from "../../model/edits.js";
 import { cutToWidth, tokenName } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { h, replaceChanged, update } from "../../ui/dom.js";
@@ -112,13 +112,15 @@ export function createEyes(root, eye, actions) {
         aside: state.view === "attention" && !state.compare && isPencilOn(state),
       });
     actions.page.classList.toggle("head-off", isOff);
-    const content = JSON.stringify([[...off], now.model.name, rows.length]);
+    const edited = new Set(headsEdited(state.interventions, now.attentions).map(headKey));
+    const content = JSON.stringify([[...off], [...edited], now.model.name, rows.length]);
     if (content === drawn) return;
     drawn = content;
     for (const { attention, layer, cells } of rows) {
       cells.forEach((canvas, n) => {
         const hidden = off.has(headKey({ attention, layer, head: n }));
         canvas.parentElement?.classList.toggle("off", hidden);
+        canvas.parentElement?.classList.toggle("edited", edited.has(headKey({ attention, layer, head: n })));
         if (hidden === "off" in canvas.dataset) return;
         if (hidden) {
           canvas.dataset.off = "";

@@ -264,9 +264,10 @@ function cell(model, { attention, layer, head }) {
   });
 }
 
-/** A picture with a place for its head's label. @param {HTMLCanvasElement} canvas */
+/** A picture with its number and a place for its head's label. @param {HTMLCanvasElement} canvas */
 function withMark(canvas) {
-  return h("span", { class: "cell", role: "presentation" }, canvas, h("i", { "aria-hidden": "true" }));
+  const attrs = { class: "cell", role: "presentation", dataset: { n: canvas.dataset.head } };
+  return h("span", attrs, canvas, h("i", { "aria-hidden": "true" }));
 }
 
 /** The head whose picture this is. @param {EventTarget|null} target */
