@@ -346,6 +346,9 @@ def test_a_line_is_hidden_in_all_heads_that_carry_it_by_one_act(page: "Page") ->
     assert sum(len(one.get("interventions", [])) == 3 for one in asked) == 1
     button.click()
     run = wait_for_run(page, "run.interventions?.length === 3")
+    expect(page.get_by_test_id("river-says")).to_contain_text(
+        "Hidden in heads 5·5, 5·6, 5·3: red₂ cannot attend to car."
+    )
     assert len(run["interventions"]) == 3
     assert all(one in without(carried) for one in run["interventions"])
     expect(page.get_by_test_id("river-says")).to_contain_text(f"to {brief_percent(start['p'])}")

@@ -315,6 +315,9 @@ function fallWords(facts, predicts) {
   return at ? [...phrase(`river.${change}${at}`, words), ...now] : changedAnswer(change, words, other || false);
 }
 
+/** So many heads are named in which a connection is hidden. */
+const MOST_HEADS = 4;
+
 /** What is knocked out: one edge, the edges from a token to another in several layers, or several. @param {Facts} facts @returns {Words} */
 function whichWords(facts) {
   const [first, ...others] = facts.knockouts;
@@ -323,15 +326,14 @@ function whichWords(facts) {
     query: queryMark(queryNameOf(facts, first)),
     key: keyMark(keyNameOf(facts, first)),
   };
-  if (!others.length)
-    return first.head === undefined
-      ? phrase("river.cut", words)
-      : phrase("river.cut_head", { ...words, head: first.head });
+  if (!others.length && first.head === undefined) return phrase("river.cut", words);
   const same = others.every(
-    (one) =>
-      one.attention === first.attention && one.query === first.query && one.key === first.key && one.head === undefined,
+    ({ attention, query, key }) => attention === first.attention && query === first.query && key === first.key,
   );
-  if (!same || first.head !== undefined) return [t("changed.several", { edits: hiddenWords(facts) })];
+  const heads = facts.knockouts.flatMap(({ layer, head }) => (head === undefined ? [] : `${layer}·${head}`));
+  if (same && heads.length === facts.knockouts.length && heads.length <= MOST_HEADS)
+    return phrase("river.cut_heads", { ...words, n: heads.length, heads: heads.join(t("compare.comma")) });
+  if (!same || heads.length) return [t("changed.several", { edits: hiddenWords(facts) })];
   const n = facts.knockouts.length;
   const rest = layersWithout(facts);
   if (!rest.length) return phrase("river.cut_all", { ...words, n });
