@@ -87,10 +87,10 @@ export function lackedPlace(asked, shown, model) {
   const named = (/** @type {State} */ state) => {
     const words = crumbsOf(state, model).flatMap(({ name, text }) => (name === "model" ? [] : text));
     if (view !== shown.view && !isModel(state)) words.push(t(`ribbon.${state.view}`, { Q: "Q", K: "K", V: "V" }));
-    return [...new Set(words)].join(" › ") || t("place.model");
+    return [...new Set(words)].join(" › ");
   };
-  const places = { asked: named({ ...asked, view }), used: named(shown) };
-  return places.asked === places.used ? null : places;
+  const places = { asked: named({ ...asked, view }), used: named(shown) || t("place.model") };
+  return places.asked === "" || places.asked === places.used ? null : places; // "": the whole model, which is no place in it
 }
 
 /** "Head 5·7"; in a stack with two attentions, "Cross head 5·7". @param {Model} model @param {Attention} open @param {State} state */

@@ -274,8 +274,9 @@ def test_a_link_to_a_place_that_the_model_lacks_says_what_it_shows(page: "Page")
     expect(banner).to_have_text(said)
     page.get_by_test_id("token").nth(1).click()
     expect(banner).to_be_hidden()
-    show(page, "model=stories-gpt&view=attention&layer=4&head=3&text=" + TEXT)
-    expect(banner).to_be_hidden()
+    for link in ("view=attention&layer=4&head=3", "view=model&quiz=on"):  # a quiz has no picture of the whole
+        show(page, f"model=stories-gpt&{link}&text={TEXT}")
+        expect(banner).to_be_hidden()
 
 
 # --- the address -----------------------------------------------------------------------------------------------------
