@@ -796,6 +796,17 @@ def test_on_a_laptop_a_place_is_whole_below_the_river(open_page: "Callable[..., 
         assert len(set(page.locator(".embedding-pair .sheet:visible").evaluate_all(tops))) == 1
 
 
+@pytest.mark.fresh
+def test_a_translation_s_prediction_fits_one_screen(open_page: "Callable[..., Page]") -> None:
+    """Below two lines of text there are fewer heads and tokens."""
+    page = open_page(viewport=LAPTOP)
+    opened(page, "prediction", "encoder-decoder", **{"river.shown": "on"})
+    for size in (LAPTOP, {"width": 1440, "height": 900}):
+        page.set_viewport_size(size)
+        expect(page.get_by_test_id("logit-heads")).to_be_in_viewport(ratio=1)
+        assert page.evaluate("document.documentElement.scrollHeight") <= size["height"]
+
+
 def middle_of(part: "Locator") -> float:
     box = part.bounding_box()
     assert box is not None

@@ -4,7 +4,7 @@ import { drawBars } from "../../chart/bars/bars.js";
 import { paintHead } from "../../chart/matrix/sheet.js";
 import { pixelTable } from "../../chart/theme.js";
 import { rankState } from "../../data/explain.js";
-import { attentionOf, attentionsOf, can, isCross } from "../../model/description.js";
+import { attentionOf, attentionsOf, can, isCross, writesTarget } from "../../model/description.js";
 import { labelName, tokenLabel } from "../../model/labels.js";
 import { sum } from "../../model/matrix.js";
 import { h, keepingFocus, perRoot, replace, signedTrack } from "../../ui/dom.js";
@@ -94,6 +94,7 @@ export function drawCards(root, trace, { prediction, actual, take, said, all }, 
   const found = can(trace.model, "contributions") ? (trace.explained.contributions ?? null) : null;
   const known = found !== null && Array.isArray(found.terms);
   element.classList.toggle("one", !known);
+  element.classList.toggle("low", writesTarget(trace.model)); // it stands below two lines of text
   sumCard.element.hidden = headCard.element.hidden = !known;
   if (known) {
     drawAnswer(parts, found, prediction, actions);
