@@ -797,13 +797,14 @@ def test_on_a_laptop_a_place_is_whole_below_the_river(open_page: "Callable[..., 
 
 
 @pytest.mark.fresh
-def test_a_translation_s_prediction_fits_one_screen(open_page: "Callable[..., Page]") -> None:
-    """Below two lines of text there are fewer heads and tokens."""
+@pytest.mark.parametrize(("view", "part"), [("model", "river"), ("prediction", "logit-heads")])
+def test_a_translation_fits_one_screen(open_page: "Callable[..., Page]", view: str, part: str) -> None:
+    """Below two lines of text the prediction has fewer heads and tokens."""
     page = open_page(viewport=LAPTOP)
-    opened(page, "prediction", "encoder-decoder", **{"river.shown": "on"})
+    opened(page, view, "encoder-decoder", **{"river.shown": "on"})
     for size in (LAPTOP, {"width": 1440, "height": 900}):
         page.set_viewport_size(size)
-        expect(page.get_by_test_id("logit-heads")).to_be_in_viewport(ratio=1)
+        expect(page.get_by_test_id(part)).to_be_in_viewport(ratio=1)
         assert page.evaluate("document.documentElement.scrollHeight") <= size["height"]
 
 
