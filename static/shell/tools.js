@@ -116,9 +116,9 @@ export function createTools({ actions, frame, modelOf, door }) {
   const sight = createSight(frame);
   return (state) => {
     const { drawer, file, lesson } = state;
+    sight(state); // before the sheet changes where the page is
     update(root, { hidden: drawer === null && lesson === null });
     root.classList.toggle("low", opensLow(state));
-    sight(state);
     menu.hidden = lesson !== null;
     head.hidden = drawer === null;
     setText(name, drawer === null ? "" : nameOf(state, modelOf(state)));
@@ -135,6 +135,7 @@ const AIR = 14;
  * @param {Context["frame"]} frame @returns {Follow}
  */
 function createSight({ root, opened, drawer }) {
+  const phone = matchMedia("(max-width: 700px)"); // there every sheet covers the page: css/layout.css
   let over = /** @type {{view: string, scrolled: number}|null} */ (null);
   const show = (opens = false) => {
     const chosen = over && opened.querySelector("rect.chosen");
@@ -148,7 +149,8 @@ function createSight({ root, opened, drawer }) {
   return (state) => {
     if (root.ownerDocument.body !== root) return;
     const was = over;
-    over = opensLow(state) ? (was ?? { view: state.view, scrolled: scrollY }) : null;
+    const covers = opensLow(state) || (state.drawer !== null && phone.matches);
+    over = covers ? (was ?? { view: state.view, scrolled: scrollY }) : null;
     const opens = was === null;
     if (over)
       for (const then of [requestAnimationFrame, after]) then(() => show(opens)); // what stays above is measured in between

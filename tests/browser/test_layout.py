@@ -550,6 +550,29 @@ def test_on_a_phone_undo_keeps_its_place_and_no_cell_moves_under_the_pencil(open
     assert cells.evaluate_all(BOXES) == still
 
 
+def test_on_a_phone_a_sheet_stands_between_the_sentence_and_the_foot(open_page: "Callable[..., Page]") -> None:
+    """Or the edits; the page below it stays where it was scrolled to."""
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto(f"/?view=model&layer=5&river.shown=on#text={STORY}")
+    page.wait_for_selector('body[data-state="ready"]')
+    page.evaluate("scrollTo(0, 130)")
+    edges = """() => {
+      const of = (part) => document.querySelector(part).getBoundingClientRect();
+      return [of('.drawers').top - of('.say').bottom, of('.drawers').bottom - (of('.edits').top || innerHeight), scrollY];
+    }"""
+    tree, _ = page.locator(".dock .opens").all()
+    which = page.get_by_role("button", name="Which head matters most?")
+    for opens in (tree, which):
+        opens.tap()
+        page.wait_for_function(f"() => ({edges})().join() === '6,0,0'")
+        page.get_by_test_id("close-drawer").tap()
+        page.wait_for_function("() => scrollY === 130")
+    page.locator("[data-switch=causal]").tap()
+    expect(page.locator(".edits")).to_be_in_viewport(ratio=1)
+    tree.tap()
+    page.wait_for_function(f"() => ({edges})().join() === '6,0,0'")
+
+
 def test_on_a_phone_a_change_is_compared_and_undone_while_a_sheet_is_open(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
     page.goto(f"/?view=model&layer=5&drawer=rank&river.shown=on#text={STORY}")
