@@ -1364,6 +1364,42 @@ def test_on_a_phone_the_signs_at_an_edge_scroll_by_a_page(open_page: "Callable[.
     assert ids_of(page) == written, "no token was taken"
 
 
+def test_on_a_phone_a_long_tree_opens_small_at_its_fork(open_page: "Callable[..., Page]") -> None:
+    """Two buttons make it larger and smaller, one compares its texts."""
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto(link({"text": "Tom lost his red ball. Tom was sad. Mom found the red", "view": "model", "seed": SEED}))
+    page.wait_for_selector('body[data-state="ready"]')
+    n = page.get_by_test_id("token").count()
+    counts = [*range(n + 1, n + 11), *range(n + 9, n, -1)]
+    for i, count in enumerate(counts):
+        page.get_by_test_id("gen-step" if i < 10 else "gen-back").click()
+        expect(page.get_by_test_id("token")).to_have_count(count)
+    page.locator(".likely:not(.falls)").nth(1).click()
+    for count in range(n + 2, n + 11):
+        if count > n + 2:
+            page.get_by_test_id("gen-step").click()
+        expect(page.get_by_test_id("token")).to_have_count(count)
+    page.get_by_test_id("dock-generation").click()
+    # From the fork on, at least six words are whole between what fades on both sides.
+    page.wait_for_function(
+        """() => {
+          const { left, right } = document.querySelector('[data-testid=tree]').getBoundingClientRect();
+          const of = (one) => one.getBoundingClientRect();
+          const words = [...document.querySelectorAll('.tree-items > .shown > .text')];
+          const whole = words.filter((one) => of(one).left >= left + 40 && of(one).right <= right - 60);
+          const fork = document.querySelector('.tree-edges circle');
+          return fork && whole.length >= 6 && Math.abs(of(fork).right - left - 44) < 10;
+        }"""
+    )
+    sizes = page.locator(".tree-items .text").evaluate_all("(all) => all.map((one) => getComputedStyle(one).fontSize)")
+    assert min(float(size[:-2]) for size in sizes) >= 12
+    expect(page.get_by_test_id("tree-out")).to_have_attribute("aria-disabled", "true")
+    page.get_by_test_id("tree-in").tap()
+    expect(page.locator(".tree-items .share-said").last).to_contain_text("%")
+    page.get_by_test_id("tree-pick").tap()
+    expect(page.get_by_test_id("pair-kl")).to_be_visible()
+
+
 def test_on_a_phone_the_split_of_two_texts_is_in_sight(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
     page.goto(link({"text": "Tom lost his red ball. Tom was sad. Mom found the red", "view": "model", "seed": SEED}))

@@ -558,7 +558,8 @@ def test_on_a_phone_a_sheet_stands_between_the_sentence_and_the_foot(open_page: 
     page.evaluate("scrollTo(0, 130)")
     edges = """() => {
       const of = (part) => document.querySelector(part).getBoundingClientRect();
-      return [of('.drawers').top - of('.say').bottom, of('.drawers').bottom - (of('.edits').top || innerHeight), scrollY];
+      const [say, sheet, edits] = ['.say', '.drawers', '.edits'].map(of);
+      return [sheet.top - say.bottom, sheet.bottom - (edits.top || innerHeight), scrollY];
     }"""
     tree, _ = page.locator(".dock .opens").all()
     which = page.get_by_role("button", name="Which head matters most?")

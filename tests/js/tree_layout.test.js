@@ -6,6 +6,7 @@ import { NO_TREE, visited, wayTo } from "../../static/state/text_tree.js";
 import { folded } from "../../static/state/tree_changes.js";
 import {
   aimOf,
+  beginningOf,
   branchEnd,
   columnEnds,
   columnWidth,
@@ -162,6 +163,7 @@ test("columns share the pane in steps, between what a word needs and what is eas
   assert.equal(columnWidth(40, 630, 2), 96);
   assert.equal(columnWidth(3, 0, 1), 48); // its drawer is closed
   assert.equal(columnWidth(40, 320, 1, true), 44); // a finger's, on a phone
+  assert.equal(columnWidth(40, 320, 0.5, true), 12); // a short word's, where it is made smaller
 });
 
 test("the ways that were not taken hang below their token, in rows that no branch has", () => {
@@ -209,6 +211,21 @@ test("what is brought into sight: where two chosen texts part, once; else the ch
   assert.equal(aimOf(chosen, paired, three, two).at, two, "Back shows where it goes");
   assert.equal(aimOf(chosen, { ...paired, pair: [three, five] }, three, three).at, 0, "another text, another place");
   assert.equal(aimOf(chosen, TREE, three, three).at, three, "no longer compared");
+});
+
+test("a phone begins with the token after the last fork, or with the last that the reader chose", () => {
+  const at = (/** @type {number} */ id) => TREE.nodes.findIndex((node) => node?.ids[0] === id);
+  assert.equal(beginningOf(TREE, at(7)), at(7));
+  assert.equal(beginningOf(TREE, at(6)), at(5));
+  assert.equal(beginningOf(treeOf({ ids: [1, 2] }), 2), null);
+  const { tree } = visited(
+    TREE,
+    RUN,
+    { ids: [0, 1, 2, 7, 8], nPrompt: 1 },
+    () => /** @type {any} */ ({ how: "taken" }),
+    true,
+  );
+  assert.equal(beginningOf(tree, tree.tip), tree.tip);
 });
 
 test("the last token that the reader chose is found on the way to a node", () => {

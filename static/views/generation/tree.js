@@ -11,11 +11,13 @@ import { h, keepingFocus, replace, svg, update } from "../../ui/dom.js";
 import { briefPercent, number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { nameNodes } from "../../ui/token_text.js";
-import { aimOf, branchEnd, lastChoice, neighbour, offersPair } from "./tree_layout.js";
+import { aimOf, beginningOf, branchEnd, lastChoice, neighbour, offersPair } from "./tree_layout.js";
 import {
   editOf,
   fitting,
   forkPath,
+  isNarrow,
+  isTight,
   nodeLabel,
   pictureOf,
   SIZE,
@@ -36,6 +38,8 @@ import {
  */
 
 const ZOOMS = [0.8, 1, 1.25, 1.6];
+/** On a phone no letter is smaller than 12 pixels. */
+const PHONE_ZOOMS = [0.93, ...ZOOMS.slice(1)];
 /** The height of the numbers over the columns, in css/tree.css. Pixels. */
 const STEPS = 16;
 /** Below this, probabilities would be smaller than what can be read. */
@@ -43,6 +47,8 @@ const LEAST_SHARES = 1;
 /** @param {Session} session @param {Player} player @param {Actions} actions */
 export function createTree(session, player, actions) {
   let [zoom, room, high, drawn] = [1, 0, 0, ""];
+  let zoomed = false; // by the reader; a phone chooses the first zoom
+  let began = -1; // the chosen token, when a phone's tree opened at its fork
   let opens = true; // until it is drawn in its room
   let all = /** @type {Placed[]} */ ([]);
   let [known, aim] = [/** @type {TextTree|null} */ (null), { stand: -1, split: -1, at: -1 }];
@@ -77,7 +83,8 @@ export function createTree(session, player, actions) {
       "aria-label": t(`tree.zoom_${name}`),
     };
     const click = () => {
-      zoom = ZOOMS[ZOOMS.indexOf(zoom) + step] ?? zoom;
+      zoom = zoomsAt(room)[zoomsAt(room).indexOf(zoom) + step] ?? zoom;
+      zoomed = true;
       draw(last.trace, last.state);
     };
     return h("button", { ...attrs, dataset: { testid: `tree-${name}` }, on: { click } }, zoomSign(name));
@@ -113,8 +120,6 @@ export function createTree(session, player, actions) {
     if (here < 0) return; // while a new sentence is read, the old one stays
     const tree = session.tree();
     scroll.dataset.ids = session.path()?.ids.join(".") ?? ""; // what is written, for tests
-    const at = ZOOMS.indexOf(zoom);
-    zooms.forEach((button, up) => update(button, { "aria-disabled": ZOOMS[at + (up ? 1 : -1)] ? null : "true" }));
     const way = wayTo(tree, branchEnd(tree, here));
     const words = way.map((one) => nodeAt(tree, one).ids.map(session.word));
     const stand = standOf(tree, here);
@@ -124,6 +129,9 @@ export function createTree(session, player, actions) {
       [known, drawn] = [tree, content];
       paint(here, stand, trace);
     }
+    const offered = zoomsAt(room);
+    const at = offered.indexOf(zoom);
+    zooms.forEach((button, up) => update(button, { "aria-disabled": offered[at + (up ? 1 : -1)] ? null : "true" }));
     if (high > 0) session.askOffered(() => draw(last.trace, last.state));
   }
 
@@ -139,20 +147,17 @@ export function createTree(session, player, actions) {
   /** @param {number} here @param {number} stand @param {ModelTrace|null} trace */
   function paint(here, stand, trace) {
     const tree = /** @type {TextTree} */ (known);
-    const picture = pictureOf({
-      session,
-      tree,
-      here,
-      stand,
-      trace,
-      zoom, // large type zooms the whole panel
-      room,
-      high: high - STEPS,
-      brief: last.state.lesson !== null,
-    });
+    const brief = last.state.lesson !== null;
+    // Large type zooms the whole panel.
+    const drawnAt = (/** @type {number} */ zoom) =>
+      pictureOf({ session, tree, here, stand, trace, zoom, room, high: high - STEPS, brief });
+    const begins = isNarrow({ room }) ? beginningOf(tree, branchEnd(tree, here)) : null;
+    if (!zoomed && isNarrow({ room })) zoom = fitsFrom(drawnAt(1), begins) ? 1 : zoomsAt(room)[0];
+    const picture = drawnAt(zoom);
     ({ all } = picture);
     const { width, height } = picture;
     update(canvas, { style: { width: `${width}px`, "--zoom": zoom } });
+    canvas.classList.toggle("tight", isTight(picture));
     update(body, { style: { height: `${height}px` } });
     replace(steps, stepsOf(picture));
     steps.hidden = picture.brief || all.length < 2;
@@ -180,9 +185,13 @@ export function createTree(session, player, actions) {
     const from = (/** @type {number} */ column) => (picture.ends[column - 1] ?? 0) - FADES.before;
     const split = aim.at === stand ? undefined : picture.places.get(aim.at);
     if (split && from(split.column + 1) < scroll.scrollLeft) scroll.scrollLeft = from(split.column); // and the token before it
-    // It opens where the reader chose last.
+    // It opens where the reader chose last, on a phone where the text forked; there it stays until another token is chosen.
     const choice = opens && !split ? picture.places.get(lastChoice(tree, stand)) : undefined;
     if (choice) scroll.scrollLeft = Math.min(scroll.scrollLeft, from(choice.column));
+    if (opens && room > 0) began = stand;
+    else if (stand !== began) began = -1;
+    const start = began < 0 || begins === null ? undefined : picture.places.get(begins);
+    if (start && !split) scroll.scrollLeft = from(start.column);
     opens &&= room === 0;
     pages.say();
   }
@@ -198,6 +207,15 @@ export function createTree(session, player, actions) {
   }
 
   return { node: pane, zooms, draw, offer };
+}
+
+/** @param {number} room */
+const zoomsAt = (room) => (isNarrow({ room }) ? PHONE_ZOOMS : ZOOMS);
+
+/** Whether the columns of a text from this node on, or all of it, are in the pane together. @param {Picture} picture @param {number|null} begins */
+function fitsFrom({ ends, places, room }, begins) {
+  const { column = 0 } = (begins !== null && places.get(begins)) || {};
+  return ends[ends.length - 1] - (ends[column - 1] ?? 0) <= room;
 }
 
 /** Over each column, how many tokens are written there. @param {Picture} picture */
@@ -312,7 +330,7 @@ function stubOf(picture, one, instead) {
   const [x, to] = [ends[one.column - 1], ends[one.column]];
   const content = [
     h("span", { class: "text" }, nameNodes(fitting(picture, tokenName(word)))),
-    h("span", { class: "share-said" }, briefPercent(one.p)),
+    !isTight(picture) && h("span", { class: "share-said" }, briefPercent(one.p)),
   ];
   const style = {
     left: `${x}px`,

@@ -79,15 +79,16 @@ export function stubsOf(tree, all, way, offered, rows) {
   return stubs;
 }
 
-/** A column at zoom 1, in pixels: at least, on a phone as wide as a finger needs, and at most. */
-const [NARROW, FINGER, WIDE] = [48, 44, 150];
+/** A column at zoom 1, in pixels: at least, on a phone as wide as a finger needs or, made smaller, as a short word, and at most. */
+const [NARROW, FINGER, WORD, WIDE] = [48, 44, 24, 150];
 /** For so many columns there is room at a time, so that not every token that is written moves all others. */
 const FITS = [4, 6, 9, 12, 16];
 
 /** How wide a column is at least, where so many have this room. @param {number} columns @param {number} room  in pixels @param {number} zoom @param {boolean} [phone] */
 export function columnWidth(columns, room, zoom, phone = false) {
   const fits = FITS.find((most) => columns <= most) ?? columns;
-  return zoom * Math.min(WIDE, Math.max(phone ? FINGER : NARROW, room / fits / zoom));
+  const least = phone ? (zoom < 1 ? WORD : FINGER) : NARROW;
+  return zoom * Math.min(WIDE, Math.max(least, room / fits / zoom));
 }
 
 /**
@@ -152,6 +153,16 @@ export function aimOf(aim, tree, here, stand) {
   const split = splitOf(tree, pairOf(tree, here));
   if (split >= 0 && split !== aim.split) return { stand, split, at: split };
   return { stand, split, at: stand !== aim.stand || split !== aim.split ? stand : aim.at };
+}
+
+/**
+ * Where the part of a text begins that a phone shows first: the last token before which it forked, or that the reader chose; null: there is neither.
+ * @param {TextTree} tree @param {number} at
+ */
+export function beginningOf(tree, at) {
+  const [fork, choice] = [forkOf(tree, at)?.at ?? -1, lastChoice(tree, at)];
+  const last = wayTo(tree, at).findLast((one) => one === fork || one === choice);
+  return last ?? null;
 }
 
 /** The last token on the way to a node that the reader chose; -1: there is none. @param {TextTree} tree @param {number} at */

@@ -20,8 +20,8 @@ import { branchEnd, columnEnds, columnWidth, offersPair, placedFrom, stubsOf } f
 
 /** Pixels at zoom 1: a row, one of many, one in a lesson, from its top to the edge, the bend of a fork, room around a label, after the last column a mark. */
 export const SIZE = { row: 50, close: 43, short: 33, line: 24, bend: 9, around: 18, mark: 44 };
-/** Below this room it is a phone's: letters and the room around them are smaller, a name has so many letters. Pixels. */
-const PHONE = { room: 480, around: 13, letter: 13, small: 0.93, letters: 9 };
+/** Below this room it is a phone's: letters and the room around them are smaller, `tight` without probabilities; a name has so many letters. Pixels. */
+const PHONE = { room: 480, around: 13, tight: 7, letter: 13, small: 0.93, least: 12, letters: 9 };
 /** Up to this row they stand wide. */
 const FEW = 3;
 /** How many tokens of the prompt stand before the tree. */
@@ -100,7 +100,10 @@ const nameRoom = (tree, { at }) => {
 };
 
 /** @param {{room: number}} picture */
-const isNarrow = ({ room }) => room < PHONE.room;
+export const isNarrow = ({ room }) => room < PHONE.room;
+
+/** Made smaller, a phone's tree has no probabilities, and the laptop's none at its nodes. @param {{room: number, zoom: number, brief: boolean}} picture */
+export const isTight = (picture) => isNarrow(picture) && picture.zoom < 1;
 
 /** A label as there is room for it: on a phone a long one ends in an ellipsis. @param {{room: number}} picture @param {string} label */
 export const fitting = (picture, label) =>
@@ -108,16 +111,18 @@ export const fitting = (picture, label) =>
 
 /** Of its label, in pixels. @param {Picture} picture @param {Placed} one */
 function roomOf(picture, one) {
-  const size = (isNarrow(picture) ? PHONE.letter : 14) * picture.zoom;
-  const small = size * (isNarrow(picture) ? PHONE.small : 0.86);
+  const narrow = isNarrow(picture);
+  const size = (narrow ? PHONE.letter : 14) * picture.zoom;
+  const small = narrow ? Math.max(PHONE.least, size * PHONE.small) : size * 0.86;
   const edit = one.edited === null ? 0 : widthOf(`100 %  ${editOf(picture, one.edited)}`, small, "--font", 500);
   const label = widthOf(fitting(picture, nodeLabel(picture, one.at)), size, "--font", 700);
   const p = tokenShare(picture, one) ?? 0.99;
-  const share = picture.brief ? 0 : widthOf(briefPercent(p), small, "--font", 400);
+  const share = picture.brief || isTight(picture) ? 0 : widthOf(briefPercent(p), small, "--font", 400);
   const others = picture.stubs.filter(({ column }) => column === one.column);
   const nameOf = (/** @type {Stub} */ { up, id }) => tokenName(wordAfter(picture.session, picture.tree, up, id));
   const stubs = others.map((other) => widthOf(fitting(picture, nameOf(other)), small, "--font", 500));
-  return Math.max(label, edit, share, ...stubs) + (isNarrow(picture) ? PHONE.around : SIZE.around) * picture.zoom;
+  const around = isTight(picture) ? PHONE.tight : narrow ? PHONE.around : SIZE.around;
+  return Math.max(label, edit, share, ...stubs) + around * picture.zoom;
 }
 
 /** How a run differs from the plain one: "head 5·5 off". @param {WritingRun} run @param {ModelTrace|null} trace */

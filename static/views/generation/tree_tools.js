@@ -73,7 +73,7 @@ export function createTreeTools(session, actions, zooms, { ways, restart }) {
   const place = h("span", { class: "ways-place" }, ways.button);
   return {
     hints: [hint, ways.said],
-    node: row(t("tree.title"), undo, place, pick, zooms),
+    node: row(t("tree.title"), h("span", { class: "deeds" }, undo, place, pick), h("span", { class: "zooms" }, zooms)),
     /** Where the button of the continuations stands once there is a tree. */
     ways: place,
     more: [row(t("tree.tools"), named("tree.tools"), h("div", null, field, fold, prune, restart, file.nodes))],
