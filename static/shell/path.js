@@ -172,7 +172,9 @@ export function createPath({ actions, modelOf, frame, ground }) {
     frame.say.hidden = state.quiz; // a quiz asks for the answer that it says
     element.hidden = isEmpty(state);
     element.classList.toggle("long", stacksOf(model).length > 1 && placeOf(state).layer);
-    const unfolds = unfolded || state.padCount > 0 || !state.padMask || state.view === "computation"; // which it ends
+    const needs = state.padCount > 0 || !state.padMask || state.view === "computation"; // which it ends
+    const unfolds = unfolded || needs;
+    element.classList.toggle("needs-two", needs);
     element.classList.toggle("unfolds", unfolds);
     update(unfold, { "aria-expanded": unfolds });
     frame.dock.hidden = isEmpty(state) || model.description.predicts === "none" || state.file !== null; // its room, before it is drawn
@@ -401,7 +403,7 @@ function aboveOf({ root, header: { element }, sentence, dock }) {
  * @param {Context["frame"]} frame
  */
 function uncovering(frame) {
-  const { root, path, say, opened, panels } = frame;
+  const { path, say, opened, panels } = frame;
   const edits = path.element.getElementsByClassName("edits");
   let [observed, under] = [false, false]; // `under`: something was changed under an open sheet
   let now = /** @type {State|null} */ (null);
@@ -417,8 +419,7 @@ function uncovering(frame) {
       : canvas && added
         ? of(canvas).top + headEnd(canvas, added)
         : 0;
-    const stays = Number.parseFloat(getComputedStyle(root).getPropertyValue("--dock-end")) - cssPixels(root, "--above");
-    const room = of(say).top + LEAD - stays;
+    const room = of(say).top + LEAD - coveredOf(say);
     const over = of(bar).height > 0 ? bottom - of(bar).top : 0;
     // No candidate is left half under the text.
     const least = Math.max(over, aboveOf(frame) - scrollY);
@@ -440,8 +441,8 @@ function uncovering(frame) {
   };
 }
 
-/** What is free over the letters of the sentence. Pixels. */
-const LEAD = 7;
+/** What is free over the letters of the sentence, and below what covers it. Pixels. */
+const LEAD = 11;
 
 /** Where the edit is that was added to those of before; null: none was, as after Undo. @param {Edit[]} edits @param {Edit[]} before */
 export const addedIn = (edits, before) => (edits.length > before.length ? (edits.at(-1)?.where ?? null) : null);
