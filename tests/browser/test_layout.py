@@ -108,7 +108,7 @@ STORY = "Tom lost his red car. Tom was sad. Mom found the red"
 def test_what_stays_in_sight_leaves_room(
     open_page: "Callable[..., Page]", lang: str, width: int, height: int, most: int, rest: bool
 ) -> None:
-    """Header, text and dock stay; in a larger window also the sentence, and there and on a phone the path with the masks."""
+    """Header, text and dock stay; in a larger window the sentence, too, there and on a phone the path."""
     phone = width == 390
     page = open_page(viewport={"width": width, "height": height}, has_touch=phone, is_mobile=phone)
     page.goto(link({"text": " ".join([STORY] * 5), "view": "qkv", "layer": 5, "head": 5, "lang": lang}))
