@@ -428,34 +428,14 @@ const textWidth = (node, weight) =>
     ? widthOf(node.textContent ?? "", 16, "--font", weight)
     : [...node.childNodes].reduce((sum, one) => sum + textWidth(one, WEIGHTS[one.nodeName] ?? weight), 0);
 
-/** By so much a phone's sentence is taken for wider, step by step, until it has its lines. */
-const WIDER = [1.05, 1.1, 1.16, 1.24, 1.34];
-
-/** What a phone leaves out of the sentence (css/layout.css). */
-const LEFT_OUT =
-  ".roomy, .tells ~ .tells, :is([data-puts=edges], [data-puts=padding], [data-puts=heads], [data-place=head] [data-puts=causal])";
-
 /** Say what differs from what was said last: it is read aloud. @param {HTMLElement} says @param {(Node|string)[]} words */
 function say(says, words) {
   const text = plainText(words);
   if (text === says.textContent) return;
   keepingFocus(says, () => replace(says, ...words));
-  const isLeft = (/** @type {Element} */ one) => one.closest(LEFT_OUT) !== null;
-  const left = [...says.querySelectorAll(LEFT_OUT)].filter((one) => !one.parentElement?.closest(LEFT_OUT));
-  const buttons = [...says.querySelectorAll("button")];
-  const [width, less] = [textWidth(says, 400), left.reduce((sum, one) => sum + textWidth(one, 400), 0)];
-  /** Letters are rounded to pixels, and each button has room around it. @param {number} width @param {number} count */
-  const emsOf = (width, count) => (1.02 * (width / 16 + 1.5 * count)).toFixed(1);
-  says.style.setProperty("--ems", emsOf(width, buttons.length)); // one line, on a phone two: css/layout.css
-  const brief = Number(emsOf(width - less, buttons.filter((one) => !isLeft(one)).length));
-  says.style.setProperty("--ems-brief", String(brief));
-  // What is lost where a line ends before a button is not known before.
-  const style = getComputedStyle(says);
-  const most = (Number(style.getPropertyValue("--lines")) + 0.5) * Number.parseFloat(style.lineHeight);
-  for (const wider of WIDER) {
-    if (!(most && says.offsetHeight > most)) break;
-    says.style.setProperty("--ems-brief", (wider * brief).toFixed(1));
-  }
+  // Its room in one line: css/layout.css. Letters are rounded to pixels, and each button has room around it.
+  const buttons = says.getElementsByTagName("button").length;
+  says.style.setProperty("--ems", (1.02 * (textWidth(says, 400) / 16 + 1.5 * buttons)).toFixed(1));
 }
 
 const made = perRoot(() => ({ river: /** @type {ReturnType<typeof createRiver>|null} */ (null) }));

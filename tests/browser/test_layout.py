@@ -521,7 +521,21 @@ def test_on_a_phone_a_sentence_has_two_lines(open_page: "Callable[..., Page]", t
     says = page.get_by_test_id("river-says")
     expect(says.get_by_role("button")).to_be_visible()
     assert says.evaluate("(one) => one.getBoundingClientRect().height") < 2.5 * 1.65 * 15
-    assert says.evaluate("(one) => parseFloat(getComputedStyle(one).fontSize)") >= 13
+    assert says.evaluate("(one) => getComputedStyle(one).fontSize") == "15px", "one size, whatever is said"
+
+
+def test_on_a_phone_an_effect_stands_beside_its_button(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto(f"/?view=attention&layer=5&head=5&river.shown=on#text={STORY}")
+    drawn(page)
+    says = page.get_by_test_id("river-says")
+    page.get_by_test_id("hide-in-head").tap()
+    button = says.get_by_role("button", name="Hide it in layer 5")
+    expect(button).to_be_visible()
+    effect = button.locator("xpath=..")
+    expect(effect).to_have_text(re.compile(r"Hide it in layer 5 → \d+\s%\."))
+    assert effect.evaluate("(one) => one.getBoundingClientRect().height") < 1.5 * 1.65 * 15, "one line"
+    assert says.evaluate("(one) => getComputedStyle(one).fontSize") == "15px"
 
 
 def test_on_a_phone_undo_keeps_its_place_and_no_cell_moves_under_the_pencil(open_page: "Callable[..., Page]") -> None:

@@ -278,9 +278,14 @@ function nextWords(facts) {
   return effect ? furtherWords(facts, cut, effect.p) : [" ", cut];
 }
 
+/** A button and what it does, where the sentence has just named the answer. @param {Element} cut @param {number} p @returns {Words} */
+export const briefEffect = (cut, p) => [
+  h("span", { class: "unbroken" }, phrase("say.layer_too", { cut, p: briefPercent(p) })),
+];
+
 /** What goes on from an edit, with the answer's probability then; the answer has its name where the sentence has just named another one. @param {Facts} facts @param {Element} cut @param {number} p @returns {Words} */
 function furtherWords({ fall, answers: [first] }, cut, p) {
-  if (!fall || first?.id === fall.answer.id) return phrase("say.layer_too", { cut, p: briefPercent(p) });
+  if (!fall || first?.id === fall.answer.id) return briefEffect(cut, p);
   if (fall.after === null) return [" ", cut]; // less likely than what is listed: up or down is not known
   const verb = p < fall.after ? "without" : "without_rises";
   return phrase(`river.${verb}`, { cut, answer: answerMark(fall.answer), p: briefPercent(p) });

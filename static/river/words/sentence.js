@@ -9,7 +9,7 @@ import { briefPercent, number } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { effectOf } from "../facts.js";
 import { edgesToSource } from "../knockout_effects.js";
-import { changeWords, elsewhereWords } from "./changes.js";
+import { briefEffect, changeWords, elsewhereWords } from "./changes.js";
 import {
   answerMark,
   answerName,
@@ -101,9 +101,9 @@ function headSentence(facts, { layer, head, edge, weight, most, masked }, brief)
       "span",
       { class: "tells" },
       // The second one has the same subject.
-      phrase(offered[0] && hides === "layer" ? "say.layer_too" : `river.${verb}`, {
-        ...{ cut, answer: answerMark(answer), p: briefPercent(p) },
-      }),
+      offered[0] && hides === "layer"
+        ? briefEffect(cut, p)
+        : phrase(`river.${verb}`, { cut, answer: answerMark(answer), p: briefPercent(p) }),
     );
   };
   // The layer's is often known before: it waits, so that no button moves under the pointer.
