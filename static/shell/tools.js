@@ -99,6 +99,7 @@ export function createTools({ actions, frame, modelOf, door }) {
     );
   }
   const popover = createPopover(menu, /** @type {HTMLButtonElement} */ (button), panel, fill);
+  let beside = actions.get().beside; // which the menu chooses
   const { drawer: root } = frame;
   const close = h("button", {
     class: "btn icon close-drawer",
@@ -116,6 +117,8 @@ export function createTools({ actions, frame, modelOf, door }) {
   const sight = createSight(frame);
   return (state) => {
     const { drawer, file, lesson } = state;
+    if (state.beside !== beside) popover.close(); // it lies below the menu
+    beside = state.beside;
     sight(state); // before the sheet changes where the page is
     update(root, { hidden: drawer === null && lesson === null });
     root.classList.toggle("low", opensLow(state));

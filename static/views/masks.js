@@ -5,6 +5,7 @@ import { leakOfHead, openSquare } from "../model/compare/measure.js";
 import { causalIn, editing, keepingPlace, withChanges } from "../model/compare/runs.js";
 import {
   attentionsOf,
+  can,
   has,
   isRecurrent,
   offersPads,
@@ -52,7 +53,11 @@ function createPadding(actions, model) {
   );
   const row = h("div", { class: "sw pads" }, words, h("div", { class: "pad-tools" }, stepper.node));
   const mask = switchRow("padding", t("masks.padding"), (on) => actions.set({ padMask: on }), "P");
-  const menu = createPadMenu(row, [mask.row, side.node, unseen, positions.row]);
+  const open = () => actions.set({ drawer: "batch" });
+  const second = h("button", { class: "btn", type: "button", dataset: { testid: "pads-second" }, on: { click: open } });
+  second.append(t("masks.second"));
+  const menu = createPadMenu(row, [mask.row, side.node, unseen, positions.row, second]);
+  second.addEventListener("click", menu.close);
 
   return {
     node: menu.node,
@@ -67,6 +72,7 @@ function createPadding(actions, model) {
       row.hidden = Boolean(model().picture) || (!offers && padCount === 0); // a link may bring some
       side.node.hidden = padCount === 0;
       positions.row.hidden = padCount === 0 || Boolean(model().picture);
+      second.hidden = model().description.predicts !== "classes" || !can(model(), "batch") || state.file !== null;
       const nothing = padCount === 0 && hidden.length === 0;
       menu.show(nothing, Boolean(model().picture));
       menu.node.hidden = nothing && row.hidden;
@@ -95,6 +101,7 @@ function createPadMenu(row, items) {
   return {
     node,
     button,
+    close,
     /** @param {boolean} nothing  there is none to choose for @param {boolean} picture */
     show(nothing, picture) {
       setText(button, picture ? t("masks.padding") : "");

@@ -22,6 +22,7 @@ def test_two_models_show_the_same_token_and_each_its_own_head(page: "Page", tmp_
     open_tools(page)
     page.get_by_test_id("beside").select_option("model sentiment-encoder")
     page.wait_for_selector('.second[data-state="ready"]')
+    expect(page.get_by_test_id("beside")).to_be_hidden()  # the menu is out of the way
     first, second = page.locator("body > main"), page.locator(".second")
     assert second.get_by_test_id("head").count() == 4 * 4
     expect(second.locator(".opened h1")).to_contain_text("Head 3·3")

@@ -9,7 +9,7 @@ import torch
 
 from chumoku.model import checkpoint
 from chumoku.model.trace import Masks, Padding, Trace, trace
-from tests.browser.helpers import link, loaded, serious_in_both_themes
+from tests.browser.helpers import link, loaded, open_pads, serious_in_both_themes, show_pads
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -87,6 +87,17 @@ def test_a_row_of_every_head_opens_it_at_cls(page: "Page", model: checkpoint.Che
     assert f"{rows[layer, head].max().item():#.4g}" in page.get_by_test_id("cls-open").inner_text()
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.dataset.head") == "1"
+
+
+def test_the_menu_of_pads_adds_a_second_sentence(page: "Page", model: checkpoint.Checkpoint) -> None:
+    page.goto(link({"model": model.name, "text": TEXT}))
+    page.wait_for_selector('body[data-state="ready"]')
+    show_pads(page)
+    page.get_by_test_id("pads-more").click()
+    open_pads(page)
+    page.get_by_test_id("pads-second").click()
+    page.get_by_test_id("batch-text").wait_for()
+    page.get_by_test_id("pads-second").wait_for(state="hidden")
 
 
 @pytest.mark.parametrize(("first", "second"), [(TEXT, SHORT), (SHORT, TEXT)])
