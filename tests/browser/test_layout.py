@@ -369,6 +369,7 @@ def test_on_a_phone_what_is_written_and_what_is_chosen_stay_in_sight(
         expect(page.locator(".tok.gen")).to_have_count(n)
     page.wait_for_function(WHOLE, arg=["last", 8])
     expect(page.locator(".tokens")).to_have_class(re.compile("cut-before"))
+    assert page.locator(".tokens").evaluate("(one) => one.getBoundingClientRect().left") >= 17, "beside the ellipsis"
     page.evaluate("scrollTo(0, 400)")
     page.wait_for_function("() => scrollY > 200")
     page.wait_for_function(WHOLE, arg=["last", 8])
@@ -522,6 +523,28 @@ def test_on_a_phone_a_sentence_has_two_lines(open_page: "Callable[..., Page]", t
     expect(says.get_by_role("button")).to_be_visible()
     assert says.evaluate("(one) => one.getBoundingClientRect().height") < 2.5 * 1.65 * 15
     assert says.evaluate("(one) => getComputedStyle(one).fontSize") == "15px", "one size, whatever is said"
+
+
+def test_on_a_phone_secondary_buttons_are_words(open_page: "Callable[..., Page]") -> None:
+    """As large for a finger; those beside the heads stand 6 px below the last answer's bar."""
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto(f"/?view=attention&layer=5&head=5&river.shown=on#text={STORY}")
+    drawn(page)
+    look = """(all) => all.map((one) => [getComputedStyle(one).borderTopColor,
+      one.getBoundingClientRect().height >= 44 && one.getBoundingClientRect().width >= 44])"""
+    words = page.locator(".path > .unfold, .inside-list, .heads-row > .btn").locator("visible=true")
+    assert words.evaluate_all(look) == [["rgba(0, 0, 0, 0)", True]] * 4
+    below = page.evaluate("""async () => {
+      const canvas = document.querySelector('[data-testid=river]');
+      const { y, step } = (await import('/static/river/board.js')).sceneOf(canvas).answers;
+      const button = document.querySelector('.heads-row > .btn').getBoundingClientRect();
+      return button.top - canvas.getBoundingClientRect().top - y - 2 * step; // its bar is higher
+    }""")
+    assert below >= 5
+    page.locator(".dock .opens").first.tap()
+    ways = page.get_by_test_id("tree-ways")
+    expect(ways).to_be_visible()
+    assert ways.evaluate("(one) => getComputedStyle(one).borderTopColor") != "rgba(0, 0, 0, 0)", "the main one"
 
 
 def test_on_a_phone_an_effect_stands_beside_its_button(open_page: "Callable[..., Page]") -> None:
