@@ -122,10 +122,12 @@ export function createEdits(actions, model, set, ground) {
 }
 
 /**
- * On a phone Redo alone lies over the page until the reader goes on there. It stays while it has the focus.
+ * On a phone Redo alone lies over the page for some seconds, or until the reader goes on there; then it is in the second line of More.
+ * It stays while the keyboard is on it.
  * @param {HTMLElement} row @param {EventTarget} ground @returns {(alone: boolean) => void}  `alone`: only Redo is left in it
  */
 function passing(row, ground) {
+  let timer = 0;
   const pass = (/** @type {Event} */ { target }) => {
     const within = [target, document.activeElement].some((one) => row.contains(/** @type {Node} */ (one)));
     if (!within) row.classList.toggle("passed", row.classList.contains("redo-alone"));
@@ -134,10 +136,17 @@ function passing(row, ground) {
   for (const type of ["pointerdown", "wheel", "click"])
     ground.addEventListener(type, pass, { capture: true, passive: true });
   return (alone) => {
+    if (alone === row.classList.contains("redo-alone")) return;
     row.classList.toggle("redo-alone", alone);
-    if (!alone) row.classList.remove("passed");
+    row.classList.remove("passed");
+    clearTimeout(timer);
+    const leave = () => row.classList.toggle("passed", !row.querySelector(":focus-visible"));
+    if (alone) timer = setTimeout(leave, REDO_STAYS);
   };
 }
+
+/** How long Redo alone lies over a phone's page. Milliseconds. */
+const REDO_STAYS = 4000;
 
 /** @typedef {{words: string, undone: (state: State) => Patch, isSwitch?: boolean}} MaskLine  a change of a mask, in the list of edits; `isSwitch`: its switch says it */
 

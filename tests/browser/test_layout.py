@@ -487,6 +487,14 @@ def test_on_a_phone_the_changed_head_is_above_the_bar_and_redo_alone_goes(open_p
     expect(redo).to_be_visible()
     page.get_by_test_id("river-says").tap(position={"x": 2, "y": 2})
     expect(redo).to_be_hidden()
+    page.get_by_test_id("path-more").tap()
+    redo.tap()
+    expect(redo).to_be_visible()
+    expect(page.get_by_test_id("edit-undo")).to_be_enabled()
+    page.get_by_test_id("path-more").tap()
+    page.get_by_test_id("edit-undo").tap()
+    expect(redo).to_be_in_viewport(ratio=1)
+    expect(redo).to_be_hidden()  # some seconds later: it lies over a head's name
 
 
 def test_on_a_phone_all_settings_of_the_sampling_are_on_one_screen(open_page: "Callable[..., Page]") -> None:
