@@ -138,7 +138,7 @@ const AIR = 14;
  * @param {Context["frame"]} frame @returns {Follow}
  */
 function createSight({ root, opened, drawer }) {
-  const phone = matchMedia("(max-width: 700px)"); // there every sheet covers the page: css/layout.css
+  const phone = matchMedia("(max-width: 700px), (max-width: 1000px) and (max-height: 500px)"); // there every sheet covers the page: css/layout.css
   let over = /** @type {{view: string, scrolled: number}|null} */ (null);
   const show = (opens = false) => {
     const chosen = over && opened.querySelector("rect.chosen");

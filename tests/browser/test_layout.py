@@ -619,6 +619,18 @@ def test_on_a_phone_a_sheet_stands_between_the_sentence_and_the_foot(open_page: 
     page.wait_for_function(f"() => ({edges})().join() === '6,0,0'")
 
 
+def test_on_a_turned_phone_a_sheet_leaves_the_sentence_whole(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 844, "height": 390}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto(f"/?view=model&drawer=rank&river.shown=on#text={STORY}")
+    page.wait_for_selector('body[data-state="ready"]')
+    expect(page.get_by_test_id("river-says").get_by_role("button")).to_be_in_viewport(ratio=1)
+    edges = page.evaluate("""() => {
+      const [say, sheet] = ['.say', '.drawers'].map((part) => document.querySelector(part).getBoundingClientRect());
+      return [sheet.top - say.bottom, sheet.bottom - innerHeight, document.documentElement.scrollHeight - innerHeight];
+    }""")
+    assert edges == [6, 0, 0]
+
+
 def test_on_a_phone_a_change_is_compared_and_undone_while_a_sheet_is_open(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
     page.goto(f"/?view=model&layer=5&drawer=rank&river.shown=on#text={STORY}")
