@@ -139,7 +139,7 @@ def test_one_transition_in_a_document_of_two_pages(open_page: "Callable[..., Pag
     page.evaluate("() => another.set({ view: 'attention' })")
     page.wait_for_selector("div.page [data-station=attention]")
     assert page.evaluate("() => moves.length") == 0
-    page.locator("body > main").get_by_test_id("station").and_(page.locator("[data-view=ffn]")).first.click()
+    page.locator("body > main").get_by_test_id("station-list").first.select_option("ffn")
     page.wait_for_function("() => moves[0]?.finished")
     assert page.evaluate("() => moves.length") == 1
     assert page.evaluate("() => moves[0].ready")

@@ -1129,20 +1129,27 @@ def test_step_keeps_its_place_and_candidates_can_be_taken(open_page: "Callable[.
 
 @pytest.mark.parametrize("size", [SCREEN, LAPTOP], ids=["screen", "laptop"])
 def test_neither_a_place_nor_an_edit_moves_a_tab(open_page: "Callable[..., Page]", size: dict[str, int]) -> None:
-    """All tabs and the switches stand in one line with the edits, where they were."""
+    """All tabs and the switches stand in one line with the edits, where they were; over the whole model, one list."""
     page = open_page(viewport=size)
     opened(page, "model")
     still = page.locator("[data-testid=station], [data-testid=station-list], [role=switch], [data-testid=tools]")
     still = page.locator(".path").locator(still).locator("visible=true")
-    boxes = still.evaluate_all(LEFT_AND_RIGHT)
-    walk = page.get_by_test_id("walk-through").evaluate_all(LEFT_AND_RIGHT)[0][0]
-    names = still.evaluate_all("all => all.map(({ dataset }) => dataset.view ?? dataset.testid)")
-    every = ["tokens", "embedding", "qkv", "attention", "av", "ffn", "residual", "prediction"]
-    few = [*(one for one in every if one not in ("tokens", "residual")), "station-list"]
-    assert names == [*(every if size is SCREEN else few), "switch-causal", "tools"]
+    named = "all => all.map(({ dataset }) => dataset.view ?? dataset.testid)"
+    assert still.evaluate_all(named) == ["station-list", "switch-causal", "tools"]
+    right = still.evaluate_all(LEFT_AND_RIGHT)[1:]
     to_station(page, "attention")
     expect(page.get_by_test_id("crumb-head")).to_be_visible()
+    boxes = still.evaluate_all(LEFT_AND_RIGHT)
+    assert boxes[-2:] == right
+    walk = page.get_by_test_id("walk-through").evaluate_all(LEFT_AND_RIGHT)[0][0]
+    every = ["tokens", "embedding", "qkv", "attention", "av", "ffn", "residual", "prediction"]
+    few = [*(one for one in every if one not in ("tokens", "residual")), "station-list"]
+    assert still.evaluate_all(named) == [*(every if size is SCREEN else few), "switch-causal", "tools"]
+    to_station(page, "ffn")
+    expect(page.get_by_test_id("crumb-ffn")).to_be_visible()
     assert still.evaluate_all(LEFT_AND_RIGHT) == boxes
+    to_station(page, "attention")
+    expect(page.get_by_test_id("crumb-head")).to_be_visible()
     page.get_by_test_id("switch-causal").click()
     expect(page.get_by_test_id("edit-undo")).to_be_visible()
     assert still.evaluate_all(LEFT_AND_RIGHT) == boxes

@@ -17,6 +17,7 @@ from tests.browser.helpers import (
     matrix_shown,
     requests_of_next,
     serious,
+    to_station,
     wait_for_run,
 )
 
@@ -140,7 +141,7 @@ def test_the_sentence_of_a_place_is_about_that_place(page: "Page") -> None:
 def test_what_changes_nothing_here_draws_nothing(page: "Page") -> None:
     show(page, f"layer=3&head=5&text={TEXT}")
     expect(page.get_by_test_id("river-says")).to_contain_text("Hide ")  # nothing more will arrive
-    page.locator("[data-testid=station][data-view=attention]").click()
+    to_station(page, "attention")
     for hides in ("head", "layer"):
         expect(page.get_by_test_id(f"hide-in-{hides}")).to_be_visible()  # both are measured
     page.get_by_test_id("river").evaluate("""(canvas) => {
@@ -1144,6 +1145,20 @@ def test_the_key_and_the_prediction_stay_where_they_are_on_the_start_page(
 # --- into a layer -----------------------------------------------------------------------------------------------------
 
 
+def test_a_click_on_the_strip_leads_to_its_layer(page: "Page") -> None:
+    """Wherever in the layer it is: the lines of a strip lie too close together to be chosen."""
+    show(page, f"view=attention&layer=5&head=3&text={TEXT}")
+    middles = """async (canvas) => {
+      const { bands: [{ columns, top, bottom }] } = (await import('/static/river/board.js')).sceneOf(canvas);
+      const { left, top: y } = canvas.getBoundingClientRect();
+      return columns.map(({ x0, x1 }) => [left + (x0 + x1) / 2, y + (top + bottom) / 2]);
+    }"""
+    for layer in (2, 0, 4):
+        page.mouse.click(*page.get_by_test_id("river").evaluate(middles)[layer])
+        expect(page.get_by_test_id("crumb-layer")).to_have_text(f"Layer {layer}")
+        expect(page.get_by_test_id("crumb-head")).to_have_text(f"Head {layer}·3")
+
+
 def test_a_layer_opens_in_place_and_closes(page: "Page") -> None:
     show(page)
     picture = page.get_by_test_id("river")
@@ -1155,7 +1170,7 @@ def test_a_layer_opens_in_place_and_closes(page: "Page") -> None:
     page.mouse.click(*picture.evaluate(titles)[4])
     page.wait_for_function("() => location.search.includes('river.layer=main.4')")
     expect(page.get_by_test_id("crumb-layer")).to_have_text("Layer 4")
-    page.locator("[data-testid=station][data-view=qkv]").click()
+    to_station(page, "qkv")
     page.wait_for_function("() => location.search.includes('view=qkv') && location.search.includes('layer=4')")
     picture.focus()
     picture.press("Escape")

@@ -1,6 +1,6 @@
 /** What is at a point of the picture, and the keyboard's place (a token in a layer): where keys lead, and what is there. No DOM. */
 
-import { lineAt, REACH_OF_FINGER } from "../layout/lines.js";
+import { lineAt, REACH_OF_FINGER, THICK } from "../layout/lines.js";
 
 /**
  * @import { Scene } from "../layout/layout.js"
@@ -34,10 +34,12 @@ export function unnamedAt({ bands }, x, y) {
 export const beadAt = ({ beads }, x, y) =>
   beads.find((one) => Math.hypot(one.x - x, one.y - y) <= Math.max(7, one.radius + 2)) ?? null;
 
-/** What is at a point: a line before a label. @param {Scene} scene @param {number} x @param {number} y @param {boolean} [touched]  by a finger @returns {{line: Line|null, label: ReturnType<typeof rowAt>}} */
+/** What is at a point: a line before a label; in a strip, whose lines lie close together, only a thick one: a click on it leads to its layer. @param {Scene} scene @param {number} x @param {number} y @param {boolean} [touched]  by a finger @returns {{line: Line|null, label: ReturnType<typeof rowAt>}} */
 export function hitAt(scene, x, y, touched) {
-  const line =
-    lineAt(scene.ghosts, x, y, REACH_OF_FINGER) ?? lineAt(scene.lines, x, y, touched ? REACH_OF_FINGER : undefined);
+  const { ghosts, isStrip } = scene;
+  const lines = isStrip ? scene.lines.filter(({ width }) => width >= THICK) : scene.lines;
+  const reach = touched ? REACH_OF_FINGER : undefined;
+  const line = lineAt(ghosts, x, y, REACH_OF_FINGER) ?? lineAt(lines, x, y, reach);
   return { line, label: line ? null : rowAt(scene, x, y) };
 }
 

@@ -206,8 +206,9 @@ const heightOf = ({ y0, y1 }, t) => y0 + (y1 - y0) * (3 * t ** 2 - 2 * t ** 3);
 /** How far around a line it is meant, in pixels: a thick one, also where a hair line lies under the pointer; one that is wide or dark enough to be seen among others; a hair line. */
 const [REACH, REACH_SEEN, REACH_OF_HAIR] = [12, 8, 4];
 
-/** The least width of a thick line, and of one that is seen; and the least change, where the difference is shown. */
-const [THICK, SEEN, SEEN_CHANGE] = [3, 1.5, 0.3];
+/** The least width of a thick line; of one that is seen; and the least change, where the difference is shown. */
+export const THICK = 3;
+const [SEEN, SEEN_CHANGE] = [1.5, 0.3];
 
 /** A finger is less exact: around a hair line, and one that is dashed and red. */
 export const REACH_OF_FINGER = REACH_SEEN;
