@@ -14,7 +14,7 @@ import {
   otherRun,
   sidesAfter,
 } from "../model/compare/runs.js";
-import { predictsTokens } from "../model/description.js";
+import { can, predictsTokens } from "../model/description.js";
 import { knockoutsOf, withoutKnockouts } from "../model/interventions.js";
 import { position, rowOf } from "../model/selection.js";
 import { inside, sidesOf } from "../model/sides.js";
@@ -226,7 +226,9 @@ async function runWithoutKnockouts(traces, state, trace) {
   const asTrained = masksChanged(state, trace.model);
   const row = asTrained ? null : trace.written && rowOf(state, trace);
   const [route, prediction, overview] = await Promise.all([
-    traces.explain(state, trace, "route").then(() => traces.explain(before, trace, "route")),
+    can(trace.model, "route")
+      ? traces.explain(state, trace, "route").then(() => traces.explain(before, trace, "route"))
+      : null,
     row === null ? null : traces.prediction(state, row).then(() => traces.prediction(before, row)),
     trace.classes && !asTrained ? traces.overview(before) : null,
   ]);

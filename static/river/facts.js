@@ -220,7 +220,7 @@ export function factsOf(trace, state, rolls, measuring) {
   const { route } = trace.explained;
   const waits = !route || route.refused !== undefined;
   const rolled = waits ? stillToCome(trace.key, trace, row) : rolls.rolled(route, trace, row);
-  const before = trace.withoutKnockouts && rolls.before(trace.withoutKnockouts.route, trace, row);
+  const before = trace.withoutKnockouts?.route && rolls.before(trace.withoutKnockouts.route, trace, row);
   const difference = isDifference(state);
   const compared = !waits && difference && trace.routeBefore;
   const was = compared ? rolls.compared(trace.routeBefore, trace, row) : null;

@@ -34,12 +34,12 @@ export function readsLayers({ text, ids }, model) {
   return (answeringStack(model).layers.length + 1) * rows * vocab * wide <= PRODUCTS;
 }
 
-/** What the lines are drawn from. @param {State} state @param {Model} model */
+/** What the lines are drawn from; of a model that does not tell it, what the answers are. @param {State} state @param {Model} model */
 const linesOf = (state, model) => [
-  "explain:route",
+  ...(can(model, "route") ? ["explain:route"] : []),
   "without_knockouts",
   ...(masksChanged(state, model) ? ["as_trained"] : []),
-  ...(isDifference(state) ? ["route_before"] : []),
+  ...(isDifference(state) && can(model, "route") ? ["route_before"] : []),
 ];
 
 /** What each head does for the answer: while nobody ranks the heads, once the reader pauses. @param {State} state @param {Model} model */
@@ -73,7 +73,6 @@ export const river = {
     fails: "river.fails",
     lacks: "river.lacks",
   },
-  has: (model) => can(model, "route"),
   viewState: riverState,
   needs(state, model) {
     if (away(state)) return [];

@@ -1,7 +1,7 @@
 /** The line of the path: where the page is in the model, the way up, and what is inside. */
 
 import { widthOf } from "../chart/theme.js";
-import { attentionOf, attentionsOf, can, stacksOf } from "../model/description.js";
+import { attentionOf, attentionsOf, stacksOf } from "../model/description.js";
 import { isEmpty } from "../model/selection.js";
 import { sceneOf } from "../river/board.js";
 import { bottomOf } from "../river/layout/heads.js";
@@ -34,7 +34,7 @@ const RARE = ["tokens", "residual"];
 /** From the model to what is open. @param {State} state @param {Model} model @returns {Crumb[]} */
 export function crumbsOf(state, model) {
   const { name, layer } = placeOf(state);
-  const up = can(model, "route") && (riverState.of(state).shown || isModel(state)); // is there a picture of the whole?
+  const up = riverState.of(state).shown || isModel(state); // is there a picture of the whole?
   const whole = up ? [{ name: "model", text: t("place.model"), patch: openingLayer(null) }] : [];
   if (isModel(state)) {
     const [stack, n] = riverState.of(state).layer?.split(".") ?? [];
@@ -180,7 +180,6 @@ export function createPath({ actions, modelOf, frame, ground }) {
     frame.dock.hidden = isEmpty(state) || model.description.predicts === "none" || state.file !== null; // its room, before it is drawn
     frame.masks.element.hidden = frame.sentence.edit.hidden = state.file !== null; // a saved trace is as it is
     frame.heads.element.hidden = placeNamed(state.view) !== "head"; // also while the walk is elsewhere: it stays where it is
-    frame.heads.element.classList.toggle("alone", !can(model, "route"));
     frame.body.classList.toggle("whole", isModel(state));
     update(frame.skip, { href: `#${(isEmpty(state) ? frame.welcome : frame.main).id}` });
     keepingFocus(crumbs, () =>
@@ -371,7 +370,7 @@ const PARTS = /** @type {const} */ (["view", "attention", "layer", "head", "star
  * @param {Context["frame"]} frame @returns {Follow}
  */
 function arriving(frame) {
-  const { root, heads, opened } = frame;
+  const { root } = frame;
   const phone = matchMedia("(max-width: 760px)");
   let was = /** @type {State|null} */ (null);
   const above = () => aboveOf(frame);
@@ -383,10 +382,8 @@ function arriving(frame) {
     // Who asks on the start page for a layer's heads sees them: with the layout of the next frame.
     if (asks) requestAnimationFrame(() => requestAnimationFrame(() => scrollTo({ top: above(), behavior: "instant" })));
     if (asks || root.ownerDocument.body !== root || PARTS.every((name) => before[name] === state[name])) return;
-    const below = heads.element.matches(".alone:not([hidden])"); // every head stands over the picture
-    const top = below ? opened.getBoundingClientRect().top + scrollY - coveredOf(opened) : above();
     if (isModel(state) && scrollY > above()) scrollTo({ top: 0, behavior: "instant" });
-    else if (!isModel(state) && (isModel(before) || scrollY > top)) scrollTo({ top, behavior: "instant" });
+    else if (!isModel(state) && (isModel(before) || scrollY > above())) scrollTo({ top: above(), behavior: "instant" });
   };
 }
 

@@ -48,7 +48,6 @@ import {
 /** The model: its river whole, with every head. It has no picture of its own. @type {View} */
 const model = {
   id: "model",
-  has: (model) => can(model, "route"),
   needs: [],
   draw() {},
 };

@@ -4,7 +4,7 @@
  */
 
 import { ranksLow } from "../data/explain.js";
-import { attentionOf, can, writesTarget } from "../model/description.js";
+import { attentionOf, writesTarget } from "../model/description.js";
 import { standsForWritten } from "../model/written.js";
 import { walkState } from "./view_states.js";
 
@@ -80,7 +80,6 @@ export function choosesWritten(state, model) {
 export function outward(state, model) {
   const { layer } = placeOf(state);
   if (isModel(state)) return state.viewState.river?.layer ? { viewState: { river: { layer: null } } } : null;
-  if (!can(model, "route")) return null; // there is no picture of the whole
   const stack = attentionOf(model, state.attention)?.stack ?? null;
   return { view: "model", viewState: { river: { layer: layer && stack ? `${stack}.${state.layer}` : null } } };
 }

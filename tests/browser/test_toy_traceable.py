@@ -1,6 +1,7 @@
 """A model of another kind (`tests.toys.traceable`) on the page: no norm, no residual connection, no FFN, no positions,
 no unembedding, no PAD. Every station that is offered and every step of the walk is drawn; export and links work."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,12 +100,23 @@ def test_a_link_opens_the_same(page: "Page") -> None:
     expect(page.get_by_test_id("computation-sum")).to_have_attribute("data-value", shown or "")
 
 
-def test_without_a_river_it_has_the_heads_and_the_open_station(page: "Page") -> None:
-    show(page, "attention")
-    expect(page.get_by_test_id("river")).to_be_hidden()
-    expect(page.locator('[data-station="attention"]')).to_be_visible()
+def test_its_river_has_streams_without_lines_and_says_why(page: "Page") -> None:
+    """It does not report what its attention moves. Nothing of that is asked for."""
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url))
+    show(page, "model", **{"river.shown": "on"})
+    expect(page.get_by_test_id("river")).to_be_visible()
+    expect(page.get_by_test_id("river-waits")).to_have_text(re.compile("does not report .* so there are no lines"))
+    drawn = """async (canvas) => {
+      const { bands: [{ rows }], lines, squares } = (await import('/static/river/board.js')).sceneOf(canvas);
+      return [rows.length, lines.filter(({ own }) => !own).length, squares.length];
+    }"""
+    assert page.get_by_test_id("river").evaluate(drawn) == [len(TEXT), 0, 1]
+    page.get_by_test_id("station-list").select_option("attention")
     expect(page.get_by_test_id("head").first).to_be_visible()
-    expect(page.get_by_test_id("crumb-model")).to_have_count(0)
-    page.goto(link({"text": TEXT, "model": "toy", "view": "model"}))  # there is no picture of the whole
+    expect(page.get_by_test_id("river")).to_be_visible()
+    expect(page.get_by_test_id("river-waits")).to_be_hidden()
+    page.get_by_test_id("crumb-model").click()
+    expect(page.get_by_test_id("river-waits")).to_be_visible()
     whole(page)
-    assert page.locator("[data-station]:visible").count() >= 1
+    assert not [one for one in asked if one.endswith("/route")]

@@ -75,23 +75,29 @@ test("Escape leads up, from a head to its layer, and from there to the model", (
   });
 });
 
-test("without a river there is no place above a view: the path says its layer and leads nowhere", () => {
-  const away = riverState.patch({ shown: false });
-  for (const [patch, model] of [
-    [{ view: "attention" }, without],
-    [{ view: "attention", ...away }, withRoute],
-  ]) {
-    const crumbs = crumbsOf(state(patch), model);
-    assert.deepEqual(
-      crumbs.map(({ name, patch }) => [name, patch]),
-      [
-        ["layer", null],
-        ["head", null],
-      ],
-    );
-  }
-  assert.equal(outward(state({ view: "attention" }), without), null);
-  assert.equal(fitted(state({}), state({}), () => without, []).view, "attention");
+test("where the river is away there is no place above a view: the path says its layer and leads nowhere", () => {
+  const crumbs = crumbsOf(state({ view: "attention", ...riverState.patch({ shown: false }) }), withRoute);
+  assert.deepEqual(
+    crumbs.map(({ name, patch }) => [name, patch]),
+    [
+      ["layer", null],
+      ["head", null],
+    ],
+  );
+});
+
+test("a model that does not report what its attention moves has the whole above a view, too", () => {
+  const crumbs = crumbsOf(state({ view: "attention" }), without);
+  assert.deepEqual(
+    crumbs.map(({ name, patch }) => [name, patch !== null]),
+    [
+      ["model", true],
+      ["layer", true],
+      ["head", false],
+    ],
+  );
+  assert.equal(outward(state({ view: "attention" }), without)?.view, "model");
+  assert.equal(fitted(state({}), { view: "model" }, () => without, []).view, "model");
 });
 
 test("a view that a model lacks is replaced by one in the same place", () => {

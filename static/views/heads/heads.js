@@ -133,7 +133,7 @@ export function createHeads(actions, { grid: root, all, eye: ofOpen, rank, legen
 
   /** Paints the heads that can be seen. @param {ModelTrace} trace @param {State} state */
   function paint(trace, state) {
-    const all = row.classList.contains("all") || row.classList.contains("alone");
+    const all = row.classList.contains("all");
     const differs = isDifference(state) && trace.pictureBefore !== null;
     const open = all ? null : rows.find((one) => isOpen(one, trace.attention.id, state.layer));
     const change = differs ? headsChange(trace, open?.heads ?? every) : null;
