@@ -288,7 +288,14 @@ function furtherWords({ fall, answers: [first] }, cut, p) {
   if (!fall || first?.id === fall.answer.id) return briefEffect(cut, p);
   if (fall.after === null) return [" ", cut]; // less likely than what is listed: up or down is not known
   const verb = p < fall.after ? "without" : "without_rises";
-  return phrase(`river.${verb}`, { cut, answer: answerMark(fall.answer), p: briefPercent(p) });
+  return cutWords(`river.${verb}`, cut, { answer: answerMark(fall.answer), p: briefPercent(p) });
+}
+
+/** A button and, in words that a phone keeps together (css/layout.css), its effect. @param {string} key @param {Element} cut @param {{answer: Node, p: string}} effect @returns {Words} */
+export function cutWords(key, cut, effect) {
+  const words = phrase(key, { cut, ...effect });
+  const at = words.indexOf(effect.answer);
+  return [...words.slice(0, at), h("span", { class: "unbroken" }, words.slice(at))];
 }
 
 /** The edges that hide it there instead; [] if nothing is wider. @param {Facts} facts @returns {Edge[]} */

@@ -9,7 +9,7 @@ import { briefPercent, number } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { effectOf } from "../facts.js";
 import { edgesToSource } from "../knockout_effects.js";
-import { briefEffect, changeWords, elsewhereWords } from "./changes.js";
+import { briefEffect, changeWords, cutWords, elsewhereWords } from "./changes.js";
 import {
   answerMark,
   answerName,
@@ -103,7 +103,7 @@ function headSentence(facts, { layer, head, edge, weight, most, masked }, brief)
       // The second one has the same subject.
       offered[0] && hides === "layer"
         ? briefEffect(cut, p)
-        : phrase(`river.${verb}`, { cut, answer: answerMark(answer), p: briefPercent(p) }),
+        : cutWords(`river.${verb}`, cut, { answer: answerMark(answer), p: briefPercent(p) }),
     );
   };
   // The layer's is often known before: it waits, so that no button moves under the pointer.
@@ -193,8 +193,7 @@ function decidingWords(facts) {
   const attrs = { class: "link", type: "button", tabindex: -1 }; // for the pointer: in the picture, Delete does the same
   const cut = h("button", { ...attrs, dataset: { testid: "cut-looks", lights: "" } }, words);
   const rises = sourceOf(facts)?.key === edge.key ? "yet_rises" : "without_rises"; // each edge lowers it; together they may not
-  return phrase(`river.${deciding.p < start.p ? "without" : rises}`, {
-    cut,
+  return cutWords(`river.${deciding.p < start.p ? "without" : rises}`, cut, {
     answer: answerMark(facts.answers[0]),
     p: briefPercent(deciding.p),
   });
