@@ -797,6 +797,20 @@ def test_on_a_laptop_a_place_is_whole_below_the_river(open_page: "Callable[..., 
 
 
 @pytest.mark.fresh
+def test_on_a_large_screen_nothing_of_a_place_is_below_the_fold(open_page: "Callable[..., Page]") -> None:
+    """Its formula and how to read it, too. Of an FFN, what else there is about its units opens."""
+    page = open_page(viewport=SCREEN)
+    for view in ("model", "tokens", "embedding", "qkv", "av", "ffn", "residual", "prediction"):
+        opened(page, view, **{"river.shown": "on", "layer": 5})
+        assert page.evaluate("document.documentElement.scrollHeight") <= SCREEN["height"], view
+        if view == "ffn":
+            more = page.locator("[data-station=ffn] [data-part=more]")
+            expect(more.get_by_text("Strongest units of")).to_be_hidden()
+            page.get_by_test_id("ffn-map").click()  # a unit is chosen, and the rest is about it
+            expect(more.get_by_text("Strongest units of")).to_be_visible()
+
+
+@pytest.mark.fresh
 @pytest.mark.parametrize(("view", "part"), [("model", "river"), ("prediction", "logit-heads")])
 def test_a_translation_fits_one_screen(open_page: "Callable[..., Page]", view: str, part: str) -> None:
     """Below two lines of text the prediction has fewer heads and tokens."""

@@ -125,15 +125,18 @@ const elementsOf = perRoot((root) => {
   const page = foldedPart("page");
   const [units, tokens, counts] = ["units", "tokens", "counts"].map(part);
   const pair = h("div", { class: "act-halves" }, units.element, tokens.element);
-  const body = h("div", { class: "station-body" }, stage, page.element, pair, counts.element, formula);
-  root.append(bar, body, reading);
-  return { title, formula, shown, sort, stage, legend, page, units, tokens, counts, eye };
+  const more = h("details", { class: "fold", dataset: { part: "more" } }, h("summary", null, t("ffn.more")));
+  more.append(page.element, pair, counts.element, formula);
+  root.append(bar, h("div", { class: "station-body" }, stage, more), reading);
+  return { title, formula, shown, sort, stage, legend, more, page, units, tokens, counts, eye, picked: false };
 });
 
 /** @type {FetchedDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const shown = shownOf(parts, trace, state);
+  if (shown.picked && !parts.picked) parts.more.open = true; // the rest is about that unit
+  parts.picked = shown.picked;
   drawSteps(parts.shown, trace.model, state, shown, (name) => actions.set(ffnState.patch({ shown: name })));
   drawEye(parts.eye, trace, state, actions);
   parts.sort.box.hidden = !isOfUnits(shown.step.name);
@@ -195,7 +198,7 @@ function drawSteps({ box, buttons, show }, model, state, { ffn, step, n, d }, pi
  * The data to draw, and the selection in it.
  * @param {ReturnType<typeof elementsOf>} parts @param {FetchedTrace} trace @param {State} state
  */
-function shownOf({ page }, trace, state) {
+function shownOf({ stage }, trace, state) {
   const wish = ffnState.of(state);
   const ffn = openFfn(state, trace.model);
   const step = openFfnStep(wish.shown, state, trace.model);
@@ -205,7 +208,7 @@ function shownOf({ page }, trace, state) {
   const n = post.shape[1];
   const unit = chosenUnit(state, rowIn(post, query));
   const order = orderOf(wish.sort, rowIn(pre, query));
-  const size = unitsPerPage(page.element.clientWidth);
+  const size = unitsPerPage(stage.clientWidth);
   const at = order.indexOf(unit);
   const first = Math.floor(at / size) * size;
   const before = isDifference(state) ? (trace.tensorBefore(ffn[paged]) ?? null) : null;
