@@ -1204,6 +1204,22 @@ def test_a_click_where_a_layer_has_no_line_opens_it_too(page: "Page") -> None:
     expect(page.get_by_test_id("crumb-layer")).to_have_text("Layer 5")
 
 
+def test_the_words_best_guess_open_the_prediction_by_layer(page: "Page") -> None:
+    show(page)
+    picture = page.get_by_test_id("river")
+    x, y = picture.evaluate("""async (canvas) => {
+      const { links } = (await import('/static/river/board.js')).sceneOf(canvas);
+      const { x, y, width } = links.find(({ to }) => to === 'lens');
+      const { left, top } = canvas.getBoundingClientRect();
+      return [left + x - width / 2, top + y - 4];
+    }""")
+    page.mouse.move(x, y)
+    expect(picture).to_have_css("cursor", "pointer")
+    expect(page.locator(".river-tip")).to_have_text("Show all best guesses, layer by layer")
+    page.mouse.click(x, y)
+    page.wait_for_url(re.compile(r"view=prediction.*prediction\.tab=layers|prediction\.tab=layers.*view=prediction"))
+
+
 def test_the_legend_is_the_key_whichever_token_is_chosen(page: "Page") -> None:
     show(page, f"query=4&text={TEXT}")
     legend = page.get_by_test_id("river-legend")

@@ -4,7 +4,7 @@ import { edgeKey } from "../../model/interventions.js";
 import { memo } from "../../model/memo.js";
 import { swollen } from "./animation.js";
 import { drawHeads, drawHeadWords, drawOpened } from "./heads.js";
-import { drawAnswers, drawLabels, drawLens, write } from "./text.js";
+import { drawAnswers, drawLabels, drawLens, underlined, write } from "./text.js";
 
 /**
  * @import { Name } from "../../model/labels.js"
@@ -368,13 +368,6 @@ const isOver = (over, of) =>
   over.layer === of.layer &&
   ("to" in over ? over.to : null) === ("to" in of ? of.to : null);
 
-/** What is written next can be clicked. @param {Pen} pen @param {string} text @param {number} x @param {number} y @param {string} colour */
-function underlined(pen, text, x, y, colour) {
-  const { width } = pen.measureText(text);
-  pen.fillStyle = colour;
-  pen.fillRect(pen.textAlign === "right" ? x - width : x, y + 3, width, 1.5);
-}
-
 /** The layer of the open place, from its title to its last row. @param {Pen} pen @param {{x0: number, x1: number}} column @param {{top: number, bottom: number}} rows @param {PictureStyle} style */
 function drawLit(pen, { x0, x1 }, { top, bottom }, { colours }) {
   pen.fillStyle = colours.soft;
@@ -401,6 +394,7 @@ function drawPointed(pen, { bands, lens, only }, style) {
 function drawLinks(pen, { links, lit }, style) {
   for (const link of links) {
     const { to, stack, layer, x, y, right, width } = link;
+    if (to === "lens") continue; // named where the guesses are
     const inLit = lit?.stack === stack && lit.layer === layer;
     const here = style.place === to && (lit === null || inLit);
     write(pen, style, {

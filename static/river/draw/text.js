@@ -3,6 +3,7 @@
 import { capOf, cutToWidth } from "../../model/labels.js";
 import { shownPhoto } from "../../ui/patch_picture.js";
 import { LABEL_GAP, rowsApart } from "../layout/bands.js";
+import { NARROW_LAYER } from "../layout/layout.js";
 import { LABEL_SIZE, textSize } from "../style.js";
 import { WROTE } from "../words/names.js";
 
@@ -14,6 +15,13 @@ import { WROTE } from "../words/names.js";
  * @import { Band, Scene } from "../layout/layout.js"
  * @import { Pen, PictureStyle } from "./scene.js"
  */
+
+/** What is written next can be clicked. @param {Pen} pen @param {string} text @param {number} x @param {number} y @param {string} colour */
+export function underlined(pen, text, x, y, colour) {
+  const { width } = pen.measureText(text);
+  pen.fillStyle = colour;
+  pen.fillRect(pen.textAlign === "right" ? x - width : x, y + 3, width, 1.5);
+}
 
 /** Sets size, colour and alignment of what is written next. @param {Pen} pen @param {PictureStyle} style @param {{size: number, colour: string, align?: CanvasTextAlign, bold?: boolean}} face */
 export function write(pen, style, { size, colour, align = "left", bold = false }) {
@@ -57,8 +65,12 @@ export function fillName(pen, name, { x, y, size, room = Number.POSITIVE_INFINIT
 
 // What the model would say after each layer, below its column.
 
-/** In narrower layers an answer is named only where it changes. */
-const NARROW = 62;
+/** It leads to all rows. @param {Pen} pen @param {{x: number, y: number}} at @param {PictureStyle} style */
+function drawLensTitle(pen, { x, y }, { over, lensTitle, colours }) {
+  const pointed = over !== null && "to" in over && over.to === "lens";
+  if (pointed) underlined(pen, lensTitle, x, y, colours.accent);
+  pen.fillText(lensTitle, x, y);
+}
 
 /** After the one layer that is drawn: title and answer in one line. @param {Pen} pen @param {number} layer @param {{y: number, arrived: boolean}} at @param {PictureStyle} style */
 function drawLensOf(pen, layer, { y, arrived }, style) {
@@ -78,10 +90,10 @@ export function drawLens(pen, { bands: [band], lens, only }, style) {
   const { colours } = style;
   const widest = Math.max(...band.columns.map(({ x0, x1 }) => x1 - x0));
   if (widest === 0) return; // another stack's layer is drawn alone
-  const narrow = widest < NARROW * style.type;
+  const narrow = widest < NARROW_LAYER * style.type;
   if (only) return drawLensOf(pen, only.layer, { y: lens, arrived: !style.stage || style.stage.flow === 1 }, style);
   write(pen, style, { size: 13, colour: colours.dim, align: "right" });
-  if (!narrow) pen.fillText(style.lensTitle, band.columns[0].x0 - LABEL_GAP, lens);
+  if (!narrow) drawLensTitle(pen, { x: band.columns[0].x0 - LABEL_GAP, y: lens }, style);
   let end = Infinity; // where the word to the right begins
   [...style.lens.entries()].reverse().forEach(([layer, { name, text, fresh, final }]) => {
     if (narrow && !fresh && layer < style.lens.length - 1) return;

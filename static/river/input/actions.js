@@ -13,6 +13,7 @@ import { headShort, headWords, layerTitle } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { nextOffered } from "../../views/dock.js";
 import { isModel, outward, placeOf } from "../../views/places.js";
+import { predictionState } from "../../views/view_states.js";
 import { choosing, effectOf, isKnockedOut } from "../facts.js";
 import { carriersIn, edgesTo } from "../knockout_effects.js";
 import { previewOf } from "../layout/heads.js";
@@ -258,8 +259,9 @@ function zoomed(state, { rolled }, layer) {
   return openingLayer(sameValue(now, layer) && isModel(state) ? null : layer);
 }
 
-/** The change that opens a place. @param {State} state @param {Facts} facts @param {{to: PlaceName, stack: string, layer: number}} place */
+/** The change that opens a place. @param {State} state @param {Facts} facts @param {{to: PlaceName|"lens", stack: string, layer: number}} place */
 function going(state, { rolled }, { to, stack, layer }) {
+  if (to === "lens") return { view: "prediction", ...predictionState.patch({ tab: "layers" }) };
   if (to !== "head" && to !== "ffn") return { view: to };
   return { view: to === "ffn" ? "ffn" : "attention", layer, attention: attentionOf(state, rolled, { stack, layer }) };
 }

@@ -5,6 +5,7 @@ import { replaceChanged, setText, update } from "../../ui/dom.js";
 import { layerTitle } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { boxedText } from "../../ui/token_text.js";
+import { nextSoFar } from "../facts.js";
 import { squareAt } from "../layout/heads.js";
 
 import {
@@ -27,6 +28,7 @@ import { listenToGestures } from "./scrolling.js";
  * @import { Bead, Link, Scene } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
  * @import { BoardParts } from "../board.js"
+ * @import { Open } from "../view_state.js"
  * @import { Place } from "./places.js"
  */
 
@@ -64,8 +66,15 @@ function createPreviews(board, parts, repaint) {
   };
 }
 
-/** The layer or the other place to which a click on its name leads. @param {Scene} scene @param {number} x @param {number} y */
-const opensPlace = (scene, x, y) => linkAt(scene, x, y) ?? titleAt(scene, x, y);
+/** The layer or the other place to which a click on its name leads. @param {Board} board @param {number} x @param {number} y */
+const opensPlace = (board, x, y) => pointedLink(board, x, y) ?? (board.scene && titleAt(board.scene, x, y));
+
+/** The place whose word is pointed at: "best guess" stands only where there are some. @param {Board} board @param {number} x @param {number} y */
+function pointedLink({ scene, shown }, x, y) {
+  const link = scene && linkAt(scene, x, y);
+  const stands = link?.to !== "lens" || (shown && nextSoFar(shown.trace, shown.facts.row).length > 0);
+  return stands ? link : null;
+}
 
 /** The layer that a click on its empty column opens, unless it is open: no line and no head is there. @param {Board} board @param {number} x @param {number} y */
 function opensColumn({ scene, shown }, x, y) {
@@ -92,7 +101,7 @@ export function listen(parts, board, { repaint, choose }) {
   /** @param {PointerEvent} event */
   function hover({ offsetX, offsetY, pointerType }) {
     if (!board.scene || !board.actions) return;
-    const bead = beadAt(board.scene, offsetX, offsetY) ?? beadOf(board.scene, linkAt(board.scene, offsetX, offsetY));
+    const bead = beadAt(board.scene, offsetX, offsetY) ?? beadOf(board.scene, pointedLink(board, offsetX, offsetY));
     const touched = pointerType === "touch";
     const { line, label } = bead ? NOTHING : hitAt(board.scene, offsetX, offsetY, touched);
     const square = squareAt(board.scene.squares, offsetX, offsetY);
@@ -100,17 +109,20 @@ export function listen(parts, board, { repaint, choose }) {
     const opens = label && folded(board.scene, label);
     const chooses = label && (opens || board.actions.chooses(board.scene.bands[label.band]));
     const free = !line && !bead && !square && !board.picked && !touched;
-    const over = opensPlace(board.scene, offsetX, offsetY) ?? (free ? opensColumn(board, offsetX, offsetY) : null);
+    const over = opensPlace(board, offsetX, offsetY) ?? (free ? opensColumn(board, offsetX, offsetY) : null);
     canvas.classList.toggle("choosable", Boolean(chooses) || square !== null || over !== null);
     canvas.classList.toggle("cuttable", line !== null && !line.many && board.actions.knockOut !== null);
     board.pointer = { x: offsetX, y: offsetY };
     showTip(
       parts,
       board,
-      line ?? bead ?? (chooses && !opens ? invites(board, label) : (square && board.preview?.words) || null),
+      line ??
+        bead ??
+        lensWords(over) ??
+        (chooses && !opens ? invites(board, label) : (square && board.preview?.words) || null),
     );
     showScissors(scissors, board, label);
-    showEye(eye, board, linkAt(board.scene, offsetX, offsetY) ?? square);
+    showEye(eye, board, pointedLink(board, offsetX, offsetY) ?? square);
     const pointed = label ?? (free ? unnamedAt(board.scene, offsetX, offsetY) : null);
     const same = line === board.hovered && bead === board.bead;
     if (same && sameValue([over, pointed], [board.over, board.pointed])) return;
@@ -178,7 +190,7 @@ export function listen(parts, board, { repaint, choose }) {
     }
     const square = squareAt(board.scene.squares, offsetX, offsetY);
     if (square) return previews.open(square);
-    const link = linkAt(board.scene, offsetX, offsetY);
+    const link = pointedLink(board, offsetX, offsetY);
     if (link) return board.actions?.go(link);
     const title = stripAt(board.scene, offsetX, offsetY) ?? titleAt(board.scene, offsetX, offsetY);
     if (title) return board.actions?.zoom(title);
@@ -298,6 +310,9 @@ export function pick(parts, board, line) {
   update(tip, { "aria-hidden": line ? null : "true" });
   showTip(parts, board, null);
 }
+
+/** What a click on "best guess" shows. @param {Open|Link|null} over */
+const lensWords = (over) => (over && "to" in over && over.to === "lens" ? t("river.lens_opens") : null);
 
 /** What a click on a token shows. @param {Board} board @param {{band: number, row: number}} label */
 const invites = ({ scene, actions }, { band, row }) =>

@@ -6,6 +6,7 @@ import { nameText } from "../../model/labels.js";
 import { lowSheet } from "../../ui/dom.js";
 import { layerTitle } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
+import { predictionTabsOf } from "../../views/tabs.js";
 import { isDeep, isLarge } from "../facts.js";
 import { currentStyle, textSize } from "../style.js";
 import { headWordsOf, lensTitleOf, WROTE, writtenLabels, wroteOf } from "../words/names.js";
@@ -112,7 +113,7 @@ export function frameOf(canvas, shown, width, { unfolded }) {
   const right =
     RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type + moreFor(canvas, bars, phone ? 0 : width < NARROW ? 1 : 2);
   const weight = whole ? 500 : 700; // in the strip one is bold
-  const places = phone ? {} : placesOf(canvas, has, weight);
+  const places = phone ? {} : placesOf(canvas, { has, trace }, weight);
   const titles = measureOn(canvas, weight)(
     facts.rolled.map(({ river }) => layerTitle(river, river.layers - 1)),
     13,
@@ -260,12 +261,16 @@ function stripFrame({ width, type, right, labels, open, chosen, phone }, stacks)
   return { width, type, right, labels: wide, room: height, fat, lit: open, chosen, strip: height };
 }
 
-/** The widths of the words of the places in the model. @param {HTMLCanvasElement} canvas @param {Shown["has"]} has @param {number} weight @returns {Frame["places"]} */
-function placesOf(canvas, has, weight) {
+/** The widths of the words of the places in the model. @param {HTMLCanvasElement} canvas @param {Pick<Shown, "has"|"trace">} shown @param {number} weight @returns {Frame["places"]} */
+function placesOf(canvas, { has, trace }, weight) {
   const widest = measureOn(canvas, weight);
   const views = { embedding: "embedding", head: "attention", ffn: "ffn", prediction: "prediction" };
   const known = Object.entries(views).filter(([, view]) => has(view));
-  return Object.fromEntries(known.map(([place]) => [place, Math.ceil(widest([t(`place.${place}`)], 12))]));
+  const lens = predictionTabsOf(trace.model).includes("layers") && has("prediction");
+  return {
+    ...Object.fromEntries(known.map(([place]) => [place, Math.ceil(widest([t(`place.${place}`)], 12))])),
+    ...(lens ? { lens: Math.ceil(widest([lensTitleOf(trace)], 13)) } : {}),
+  };
 }
 
 /** In the strip the column of labels also has room for "embedding". */

@@ -82,14 +82,14 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  *   button that ranks them); of two stacks, in two lines above those that are read first, or below them @property {number|null} table  where the line that opens the table is, at the left edge
  * @property {boolean} keyOver  what the lines are stands over the answers, as on the start page
  * @property {number|null} foot  where there is space under the answers, next to the heads; null: no heads are drawn there
- * @typedef {{to: PlaceName, stack: string, layer: number, x: number, y: number, width: number, right: boolean}} Link  its text ends at
+ * @typedef {{to: PlaceName|"lens", stack: string, layer: number, x: number, y: number, width: number, right: boolean}} Link  its text ends at
  *   `x`, or begins there
  * @typedef {Object} Frame  what there is room for
  * @property {number} [mostPitch]  how far its rows may be apart
  * @property {number} [labelPitch]  how far apart two labels are at least
  * @property {number} [strip]  the height of the strip, if it is one
  * @property {Open|null} [lit] @property {(Edge & {keys: SideName})|null} [chosen]
- * @property {Partial<Record<PlaceName, number>>} [places]  the widths of the words of the places that the model has
+ * @property {Partial<Record<PlaceName|"lens", number>>} [places]  the widths of the words of the places that the model has
  * @property {boolean} [start]  on the start page, which names no place but the prediction
  * @property {number} [titles]  the width of the names of the layers
  * @property {number} width
@@ -163,7 +163,7 @@ export function riverLayout(rolled, row, frame) {
   const inStrip = frame.places?.prediction ? bands[0].top - over : 0;
   const y = frame.strip ? inStrip : strip ? strip.height + BELOW_STRIP : beside;
   const answers = { x: node.x + 17, y, width: frame.width - node.x - 17, step, inLine };
-  const links = linksOf(bands, frame); // the answers' name stands right over them
+  const links = linksOf(bands, frame, lens); // the answers' name stands right over them
   const answersEnd = lowestAnswer === null ? (strip ? strip.height : below) + bars + 8 : y + bars;
   const end = Math.max(...ends.map((one) => one + 8), answersEnd);
   const height = Math.ceil(Number(end.toFixed(3))); // sums of rows differ a little: as a text is written, it stays
@@ -237,8 +237,8 @@ function wordsOf(bands, { squares, headsInLine: inLine }, above, { type, fold = 
 /** Between the words of two places, what the name of a layer needs, and what is around all three in a narrow one. */
 const [BETWEEN, LAYER_NAME, TIGHT] = [8, 62, 18];
 
-/** The places in the model: at the left edge, over each layer that is wide enough, and at the right edge. @param {Band[]} bands @param {Frame} frame @returns {Link[]} */
-function linksOf(bands, { places = {}, titles = 0, type, only = null, start = false }) {
+/** The places in the model: at the left edge, over each layer that is wide enough, and at the right edge. @param {Band[]} bands @param {Frame} frame @param {number} lens  where the best guesses are named, which opens them in full @returns {Link[]} */
+function linksOf(bands, { strip, places = {}, titles = 0, type, only = null, start = false }, lens) {
   if (only) return [];
   const [{ stack, end }] = bands;
   const first = bands[bands.length - 1]; // what is read first
@@ -271,6 +271,9 @@ function linksOf(bands, { places = {}, titles = 0, type, only = null, start = fa
         ]
       : [],
   ].flat();
+  const wide = bands[0].columns.some(({ x0, x1 }) => x1 - x0 >= NARROW_LAYER * type);
+  const x = bands[0].columns[0].x0 - LABEL_GAP;
+  const guess = { to: "lens", stack, layer: 0, x, y: lens, width: places.lens ?? 0, right: true };
   const inLayers = bands.flatMap((band) =>
     band.columns.flatMap(({ x0, x1 }, layer) => {
       const at = { stack: band.stack, layer, y: band.titles, right: true };
@@ -283,8 +286,11 @@ function linksOf(bands, { places = {}, titles = 0, type, only = null, start = fa
       return [{ ...at, to: "ffn", x: x1 - end, width: ffn }, ...(both ? [attention] : [])];
     }),
   );
-  return /** @type {Link[]} */ ([...edges, ...inLayers]);
+  return /** @type {Link[]} */ ([...edges, ...inLayers, ...(places.lens && wide && !start && !strip ? [guess] : [])]);
 }
+
+/** In layers that are all narrower, best guesses have no name, and each is named only where it changes. */
+export const NARROW_LAYER = 62;
 
 /** Of a strip, below the names of its stacks, if there are several. */
 const [STRIP_HEIGHT, BELOW_STRIP, STACK_NAMES] = [52, 6, 17];
