@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from chumoku.model.describe import Attention, Description, FfnSublayer, Norm, Role, Side
-from chumoku.model.masks import EDITED, REASONS
+from chumoku.model.masks import EDITED, REASONS, WINDOW
 from chumoku.model.taps import Edit, earlier, read_by
 
 ALL = sum(REASONS.values())
@@ -195,6 +195,22 @@ class EditCells:
             cells = x[:, heads, rows, keys]
             kept = 0 if self.lifts is None else ALL & ~self.lifts
             x[:, heads, rows, keys] = cells & kept if self.allow else cells | EDITED
+        return x
+
+
+@dataclass(frozen=True)
+class LimitWindow:
+    """Local attention (Beltagy et al. 2020): forbids keys that are `size` or more positions from their query (reason
+    `window`). Under a causal mask, each query sees the last `size` keys. None: every head."""
+
+    size: int
+    head: int | None = None
+
+    def __call__(self, x: Tensor, first_query: int) -> Tensor:
+        """x: reasons, uint8 [batch head query key]"""
+        queries = torch.arange(first_query, first_query + x.shape[-2], device=x.device)
+        far = (queries[:, None] - torch.arange(x.shape[-1], device=x.device)).abs() >= self.size  # [query key]
+        x[:, slice(None) if self.head is None else self.head] |= far * WINDOW
         return x
 
 

@@ -292,7 +292,7 @@ def intervention_words(intervention: Json) -> str:
         return words
     layer, head = where["layer"], where.get("head")
     role = f" {where.get('role')}" if intervention["kind"] == "ablate" and head is None else ""
-    value = f" {intervention['temperature']:g}" if "temperature" in intervention else ""
+    value = next((f" {intervention[name]:g}" for name in ("temperature", "size") if name in intervention), "")
     layers = "all layers" if layer is None else f"layer {layer}"
     return f"{words}{role}{value} {layers}" + ("" if head is None else f" head {head}")
 

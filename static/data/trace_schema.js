@@ -128,7 +128,7 @@ const WHERE = object(
 );
 const EDIT = object(
   { kind: NAME, where: WHERE },
-  { allow: flag, lifts: orNull(NAMES), temperature: number, to: orNull(NAME) },
+  { allow: flag, lifts: orNull(NAMES), temperature: number, size: number, to: orNull(NAME) },
 );
 /** Those of the whole model name no place. */
 const EDIT_OF_MODEL = object({ kind: oneOf("no_positions", "freeze_norms"), where: object({}) });

@@ -1,5 +1,5 @@
 /**
- * Edits of the formula itself: an attention or an FFN off, positions off, √d off, the temperature of the softmax, LayerNorm frozen. Which of
+ * Edits of the formula itself: an attention or an FFN off, positions off, √d off, the temperature of the softmax, a window, LayerNorm frozen. Which of
  * them a model offers follows from its description. No DOM.
  */
 
@@ -158,12 +158,27 @@ export const temperatureAt = ({ interventions }, at, attentions) =>
   interventions.find((one) => isAt(one, "temperature", at, attentions))?.temperature ?? 1;
 
 /** @param {Edited} state @param {OfScores} at @param {number} temperature @param {Attention[]} attentions */
-export function withTemperature(state, at, temperature, attentions) {
+export const withTemperature = (state, at, temperature, attentions) =>
+  withOne(state, temperature === 1 ? null : { temperature }, { kind: "temperature", at }, attentions);
+
+/** Whether a window can limit what its tokens see: its queries and keys are the same text, and it has a mask. @param {Attention} attention */
+export const hasWindow = (attention) => attention.queries === attention.keys && has(attention, "mask");
+
+/** The window that is set exactly there, in tokens; null: none. @param {Pick<State, "interventions">} state @param {OfScores} at @param {Attention[]} attentions @returns {number|null} */
+export const windowAt = ({ interventions }, at, attentions) =>
+  interventions.find((one) => isAt(one, "window", at, attentions))?.size ?? null;
+
+/** @param {Edited} state @param {OfScores} at @param {number|null} size  null: no window @param {Attention[]} attentions */
+export const withWindow = (state, at, size, attentions) =>
+  withOne(state, size === null ? null : { size }, { kind: "window", at }, attentions);
+
+/** With one edit of a kind at a place, in the place of an earlier one, or none. @param {Edited} state @param {object|null} value @param {{kind: string, at: OfScores}} of @param {Attention[]} attentions */
+function withOne(state, value, { kind, at }, attentions) {
   const edits = editsOf(state);
-  const edit = { kind: "temperature", where: { ...at }, temperature };
-  const place = edits.findIndex((one) => isAt(one.edit, "temperature", at, attentions));
-  if (place < 0) return temperature === 1 ? withEdits(edits) : withEdits([...edits, { edit, on: true }]);
-  return withEdits(edits.flatMap((one, i) => (i !== place ? one : temperature === 1 ? [] : { edit, on: true })));
+  const edit = { kind, where: { ...at }, ...value };
+  const place = edits.findIndex((one) => isAt(one.edit, kind, at, attentions));
+  if (place < 0) return withEdits(value ? [...edits, { edit, on: true }] : edits);
+  return withEdits(edits.flatMap((one, i) => (i !== place ? one : value ? { edit, on: true } : [])));
 }
 
 /**

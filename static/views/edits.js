@@ -423,7 +423,7 @@ function edgeWords(group, trace) {
 
 /** An edit of a part, of the formula, or one that no gesture makes. @param {State["interventions"][number]} edit @param {ModelTrace|null} trace @param {Model} model @returns {Words} */
 function otherWords(edit, trace, model) {
-  const { kind, where, allow, temperature } = edit;
+  const { kind, where, allow, temperature, size } = edit;
   const { attention, layer, head, role } = where;
   if (kind === "no_positions" || kind === "freeze_norms") return [t(`edits.${kind}`)];
   const of = attentionWords(model, attention ?? attentionsOf(model)[0]?.id);
@@ -433,7 +433,7 @@ function otherWords(edit, trace, model) {
   if (part) return [ofWords(of), t(`edits.${part.part}_${isMean ? "mean" : "off"}`, { layer })];
   const within = head == null ? (layer == null ? "layers" : "layer") : layer == null ? "heads" : "head";
   const place = t(`edits.in_${within}`, { layer: layer ?? "", head: head ?? "" });
-  const vars = { role: role ?? "z", temperature: temperature ?? 1 };
+  const vars = { role: role ?? "z", temperature: temperature ?? 1, size: size ?? "", n: size };
   const ofOne = kind === "patch" || (kind === "mask" && (where.query == null) !== (where.key == null)); // a row or a column
   const token = ofOne && trace ? rowOf(edit, trace) : null;
   const named = kind === "mask" ? (allow ? "edits.allowed" : "edits.forbidden") : `edits.${isMean ? "mean" : kind}`;

@@ -6,6 +6,7 @@ import {
   dividesScores,
   hasNorms,
   hasTemperature,
+  hasWindow,
   isMade,
   isPartOff,
   isUnscaled,
@@ -15,7 +16,9 @@ import {
   positionsFixed,
   scaleToggled,
   temperatureAt,
+  windowAt,
   withTemperature,
+  withWindow,
 } from "../model/formula_edits.js";
 import { segment, switchRow } from "../ui/controls.js";
 import { h, setText, update } from "../ui/dom.js";
@@ -32,6 +35,9 @@ import { attentionState, SCOPES } from "./view_states.js";
 
 /** A name that is a whole number would come first. */
 const TEMPERATURES = /** @type {const} */ (["T0.25", "T0.5", "T1", "T2", "T4"]);
+
+/** How many tokens a token sees, itself included; the last: all. */
+const WINDOWS = /** @type {const} */ (["w1", "w2", "w4", "w8", "all"]);
 
 /** @param {Actions} actions @param {() => Model} model  of what is shown */
 export function createFormulaRows(actions, model) {
@@ -54,7 +60,12 @@ export function createFormulaRows(actions, model) {
   const heats = segment(t("formula.temperature"), TEMPERATURES, "temperature", (name) => name.slice(1));
   const why = h("small", { class: "dim" });
   const heat = h("div", { class: "formula-heat" }, h("span", null, t("formula.temperature")), heats.box, why);
-  const rows = [attention.row, ffn.row, positions.row, frozen.row, scopes.box, root.row, heat];
+  const windows = segment(t("formula.window"), WINDOWS, "window", (name) =>
+    name === "all" ? t("formula.window_all") : name.slice(1),
+  );
+  const whyWindow = h("small", { class: "dim" });
+  const near = h("div", { class: "formula-heat" }, h("span", null, t("formula.window")), windows.box, whyWindow);
+  const rows = [attention.row, ffn.row, positions.row, frozen.row, scopes.box, root.row, heat, near];
   return {
     rows,
     draw(/** @type {State} */ state) {
@@ -88,11 +99,23 @@ export function createFormulaRows(actions, model) {
       );
       for (const name of TEMPERATURES) update(heats.buttons[name], { disabled: !heated });
       setText(why, t(heated ? "formula.temperature_about" : "formula.temperature_none"));
-      scopes.box.hidden = placeOf(state).name !== "head" || !(scaled || heated);
+      const limited = hasWindow(open);
+      windows.show(nameOfWindow(windowAt(state, where, attentions)), (name) =>
+        set((then) => withWindow(then, scopeOf(then, model()), sizeOfWindow(name), attentionsOf(model()))),
+      );
+      for (const name of WINDOWS) update(windows.buttons[name], { disabled: !limited });
+      setText(whyWindow, t(limited ? "formula.window_about" : "formula.window_none"));
+      scopes.box.hidden = placeOf(state).name !== "head" || !(scaled || heated || limited);
       scopes.show(attentionState.of(state).scope, (name) => actions.set(attentionState.patch({ scope: name })));
     },
   };
 }
+
+/** @param {number|null} size */
+const nameOfWindow = (size) => (size === null ? "all" : `w${size}`);
+
+/** @param {typeof WINDOWS[number]} name */
+const sizeOfWindow = (name) => (name === "all" ? null : Number(name.slice(1)));
 
 /** What an edit of the scores is about: outside of a head, all layers. @param {State} state @param {Model} model @returns {OfScores} */
 function scopeOf(state, model) {

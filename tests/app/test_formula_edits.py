@@ -32,6 +32,7 @@ FFN = {"kind": "ablate", "where": {"layer": 1, "role": "out"}}
 ATTENTION = {"kind": "ablate", "where": {"layer": 1, "role": "attn_out"}}
 POSITIONS, NORMS = {"kind": "no_positions"}, {"kind": "freeze_norms"}
 SCALE = {"kind": "no_scale", "where": {"layer": None}}
+NEAR = {"kind": "window", "where": {"layer": None}, "size": 3}
 HOT = {"kind": "temperature", "where": {"layer": None, "head": 0}, "temperature": 2.5}
 
 
@@ -115,6 +116,31 @@ def test_a_sublayer_that_is_off_writes_nothing(loaded: Library, name: str) -> No
         found = logits_of(model, run_of(model, edit))
         torch.testing.assert_close(found, logits_of(changed(model, change), plain), atol=1e-4, rtol=1e-5)
         assert (found - logits_of(model, plain)).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_in_a_window_a_token_sees_only_what_is_near(loaded: Library, name: str) -> None:
+    """As if each far cell were forbidden alone; its weights are the softmax of the near scores."""
+    model = ZooModel(opened(loaded, name))
+    first = model.description.attentions[0]
+    if "mask" not in first.roles:
+        with pytest.raises(AppError, match="has no mask"):
+            run_of(model, NEAR)
+        return
+    run = run_of(model, NEAR)
+    n = len(run.ids)
+    far = [(row, col) for row in range(n) for col in range(n) if abs(row - col) >= 3]
+    cells = [{"kind": "mask", "where": {"layer": None, "query": row, "key": col}, "allow": False} for row, col in far]
+    found = logits_of(model, run)
+    torch.testing.assert_close(found, logits_of(model, run_of(model, *cells)), atol=1e-5, rtol=1e-5)
+    assert (found - logits_of(model, run_of(model))).abs().max() > 1e-3
+    if "scores" in first.roles:
+        names = [first.roles[role].taps[0] for role in ("scores", "mask", "pattern")]
+        scores, mask, pattern = model.trace(run, names).tensors.values()
+        near = (torch.arange(n)[:, None] - torch.arange(n)).abs() < 3
+        assert torch.equal((mask & 4).bool(), ~near.expand_as(mask))
+        expected = torch.where(mask.bool(), -torch.inf, scores).softmax(-1)
+        torch.testing.assert_close(pattern, expected, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -253,6 +279,7 @@ def test_a_generation_reads_as_one_pass_does(loaded: Library, tmp_path: Path, na
     model = open_toy(tmp_path / name, name) if name in HF else ZooModel(opened(loaded, name))
     asked = [FFN, POSITIONS, NORMS]
     asked += [SCALE, HOT] if "scores" in model.description.attentions[0].roles else []
+    asked += [NEAR] if "mask" in model.description.attentions[0].roles else []
 
     def planned(text: str, plan: Callable[..., Any]) -> Run:
         made: Run = plan(model, RunRequest.model_validate({"text": text, "interventions": asked}), 1000).run
@@ -281,7 +308,7 @@ def test_what_is_left_out_or_frozen_is_so_once(gpt: Any) -> None:
 
 def test_edits_of_eight_threads_do_not_mix(gpt: Any) -> None:
     model = ZooModel(gpt)
-    edits = [FFN, ATTENTION, POSITIONS, SCALE, HOT, NORMS | {}, {**HOT, "temperature": 0.5}, {**FFN, "kind": "ablate"}]
+    edits = [FFN, ATTENTION, POSITIONS, SCALE, HOT, NORMS | {}, {**HOT, "temperature": 0.5}, NEAR]
     runs = [run_of(model, edit, NORMS) if edit != NORMS else run_of(model, FFN, NORMS) for edit in edits]
     alone = [logits_of(model, run) for run in runs]
     with ThreadPoolExecutor(8) as pool:
@@ -291,7 +318,7 @@ def test_edits_of_eight_threads_do_not_mix(gpt: Any) -> None:
 
 
 async def test_they_are_in_the_run_s_json_and_bad_ones_are_refused_at_their_place(client: AsyncClient) -> None:
-    edits = [FFN, POSITIONS, SCALE, HOT, NORMS]
+    edits = [FFN, POSITIONS, SCALE, HOT, NORMS, NEAR]
     tensors, meta = await trace(client, want=["layers.1.ffn.out", "positional"], interventions=edits)
     assert not tensors["layers.1.ffn.out"].any()
     assert not tensors["positional"].any()
@@ -310,6 +337,8 @@ async def test_they_are_in_the_run_s_json_and_bad_ones_are_refused_at_their_plac
         ({"kind": "ablate", "where": {"layer": 0, "role": "wish"}}, "unknown_role", "interventions[1].where.role"),
         ({"kind": "ablate", "where": {"layer": 0, "role": "mask"}}, "bad_role", "interventions[1].where.role"),
         ({**HOT, "temperature": 0}, "invalid_request", "interventions[1].temperature.temperature"),
+        ({**NEAR, "size": 0}, "invalid_request", "interventions[1].window.size"),
+        ({**NEAR, "where": {"layer": 99}}, "bad_layer", "interventions[1].where.layer"),
     ):
         error = await refused(client, "/api/trace", 422, code, text=TEXT, interventions=[FFN, bad])
         assert error["where"] == where

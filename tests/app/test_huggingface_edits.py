@@ -313,6 +313,19 @@ def warmed(pair: Pair, one: Attention, factor: float, head: int | None) -> list[
     return [*hooks, module.register_forward_pre_hook(bias, with_kwargs=True)] if name_of(pair) == "t5" else hooks
 
 
+def test_in_a_window_each_far_cell_is_forbidden(pair: Pair) -> None:
+    found = pair.found({"kind": "window", "where": {"layer": 1, "head": 1}, "size": 2})
+    n = len(pair.run().ids)
+    cells = [
+        {"kind": "mask", "where": {"layer": 1, "head": 1, "query": row, "key": col}, "allow": False}
+        for row in range(n)
+        for col in range(n)
+        if abs(row - col) >= 2
+    ]
+    close(found, pair.found(*cells))
+    changes(found, pair.found())
+
+
 def test_scores_at_a_temperature_and_without_their_scale(pair: Pair) -> None:
     one = pair.ours.description.attentions[0]
     heat = {"kind": "temperature", "where": {"layer": 1, "head": 1}, "temperature": HEAT}

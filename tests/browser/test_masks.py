@@ -1181,8 +1181,11 @@ def test_the_formula_is_changed_from_its_menu_and_by_the_eye_of_a_part(
     page.get_by_test_id("switch-norms-frozen").click()
     page.get_by_test_id("switch-root").click()
     page.get_by_test_id("temperature-T2").click()
+    page.get_by_test_id("window-w8").click()
+    page.get_by_test_id("window-w4").click()  # in its place
     page.keyboard.press("Escape")
     said = ["positions off", "LayerNorm frozen", "√d off · all layers", "temperature 2 · all layers"]
+    said.append("window of 4 tokens · all layers")
     expect(chips.locator(".edit-words")).to_have_text(said)
     page.reload()
     drawn(page)
@@ -1195,4 +1198,9 @@ def test_the_formula_is_changed_from_its_menu_and_by_the_eye_of_a_part(
     page.get_by_test_id("formula-menu").click()
     page.get_by_test_id("temperature-T4").click()
     expect(chips).to_have_text(re.compile(f"temperature 4 · head {LAYER}·{HEAD}"))
+    page.get_by_test_id("window-w1").click()
+    expect(page.get_by_test_id("edits-list")).to_have_text(re.compile("2 edits"))
+    drawn(page)
+    own = matrix_shown(page.locator('[data-matrix="weights"]'))["z"]
+    assert own == [[1 if row == col else None for col in range(len(own))] for row in range(len(own))], "itself alone"
     expect(page.locator(".check.bad, .check-mark.bad")).to_have_count(0)

@@ -10,6 +10,7 @@ import {
   hasMean,
   hasNorms,
   hasTemperature,
+  hasWindow,
   isMade,
   isPartOff,
   madeOrUndone,
@@ -20,7 +21,9 @@ import {
   scaleToggled,
   scoresIn,
   temperatureAt,
+  windowAt,
   withTemperature,
+  withWindow,
 } from "../../static/model/formula_edits.js";
 import { deviationOf, normalised } from "../../static/model/matrix.js";
 import { linkOf, readLink } from "../../static/state/link.js";
@@ -98,6 +101,20 @@ test("scores are divided by what the run says, in its heads alone", () => {
   );
   assert.equal(temperatureAt(heated, one, attentions), 4);
   assert.deepEqual(withTemperature(heated, all, 1, attentions).interventions.length, 1, "1 is as trained");
+});
+
+test("a window limits what the tokens of one text see, once at each place", () => {
+  const [self] = attentions;
+  const at = { attention: self.id, layer: null };
+  const near = stateWith(withWindow(stateWith(withWindow(stateWith(), at, 8, attentions)), at, 4, attentions));
+  assert.deepEqual(near.interventions, [{ kind: "window", where: at, size: 4 }]);
+  assert.equal(windowAt(near, at, attentions), 4);
+  assert.equal(windowAt(near, { ...at, layer: 1 }, attentions), null);
+  assert.deepEqual(withWindow(near, at, null, attentions).interventions, []);
+  assert.equal(hasWindow(self), true);
+  assert.equal(hasWindow({ ...self, keys: "target" }), false);
+  const { mask: _, ...others } = self.roles;
+  assert.equal(hasWindow({ ...self, roles: others }), false);
 });
 
 test("a model offers what it has", () => {

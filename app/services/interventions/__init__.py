@@ -12,12 +12,13 @@ from pydantic import Field
 
 from chumoku.app.services.interventions.kinds import Ablate, EditMask, Patch
 from chumoku.app.services.interventions.site import Kind, Site
-from chumoku.app.services.interventions.whole import FreezeNorms, OmitPositions, OmitScale, Temperature
+from chumoku.app.services.interventions.whole import FreezeNorms, OmitPositions, OmitScale, Temperature, Window
 from chumoku.model.interventions import Composed, FrozenNorm
 from chumoku.model.taps import Edit
 
 Intervention = Annotated[
-    Ablate | EditMask | Patch | OmitPositions | OmitScale | Temperature | FreezeNorms, Field(discriminator="kind")
+    Ablate | EditMask | Patch | OmitPositions | OmitScale | Temperature | Window | FreezeNorms,
+    Field(discriminator="kind"),
 ]
 
 

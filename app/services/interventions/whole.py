@@ -1,4 +1,4 @@
-"""The kinds of interventions about a part of the formula: positions, √d, the softmax's temperature, LayerNorm's 1/σ."""
+"""The kinds of interventions about a part of the formula: positions, √d, temperature, window, LayerNorm's 1/σ."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from chumoku.model.interventions import (
     AblateHead,
     Copy,
     FrozenNorm,
+    LimitWindow,
     Scale,
     Unscale,
     norms_of,
@@ -22,6 +23,7 @@ from chumoku.model.interventions import (
     rotated_taps,
     scaled_roles,
 )
+from chumoku.model.taps import Edit
 
 
 class Everywhere(OfAttention):
@@ -64,11 +66,11 @@ class Heads(SomeLayers):
 
 
 class OfScores(Kind):
-    """A factor of the scores of one head, a layer or all."""
+    """A change of the scores, or of what they see, of one head, a layer or all."""
 
     where: Heads
 
-    def scaled(self, site: Site, attention: Attention, roles: Sequence[str], edit: Scale, at: str) -> list[TapChange]:
+    def changed(self, site: Site, attention: Attention, roles: Sequence[str], edit: Edit, at: str) -> list[TapChange]:
         site.check_head(attention, self.where.head, at)
         layer = self.where.layer
         taps = [attention.roles[role].taps for role in roles]
@@ -86,7 +88,7 @@ class OmitScale(OfScores):
         roles = scaled_roles(attention)
         if not roles or attention.scale is None or attention.scale == 1:
             raise cannot_change(site, f"does not divide the scores of {attention.id!r}", at)
-        return self.scaled(site, attention, roles, Unscale(1 / attention.scale, self.where.head), at)
+        return self.changed(site, attention, roles, Unscale(1 / attention.scale, self.where.head), at)
 
 
 class Temperature(OfScores):
@@ -101,7 +103,23 @@ class Temperature(OfScores):
             raise cannot_change(
                 site, f"has no scores in {attention.id!r}: its weights are not one softmax per head", at
             )
-        return self.scaled(site, attention, ["scores"], Scale(1 / self.temperature, self.where.head), at)
+        return self.changed(site, attention, ["scores"], Scale(1 / self.temperature, self.where.head), at)
+
+
+class Window(OfScores):
+    """Local attention: each query sees only keys that are less than `size` positions from it; with a causal mask, the
+    last `size` tokens, itself included."""
+
+    kind: Literal["window"]
+    size: int = Field(ge=1, le=2**20, description="w, in tokens.")
+
+    def changes(self, site: Site, at: str) -> Sequence[TapChange]:
+        attention = site.attention(self.where, at)
+        if attention.queries != attention.keys:
+            raise cannot_change(site, f"reads another text in {attention.id!r}: its positions have no distance", at)
+        if "mask" not in attention.roles:
+            raise cannot_change(site, f"has no mask in {attention.id!r}: its state holds everything before", at)
+        return self.changed(site, attention, ["mask"], LimitWindow(self.size, self.where.head), at)
 
 
 class FreezeNorms(OfModel):
