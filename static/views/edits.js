@@ -433,7 +433,7 @@ function otherWords(edit, trace, model) {
   if (part) return [ofWords(of), t(`edits.${part.part}_${isMean ? "mean" : "off"}`, { layer })];
   const within = head == null ? (layer == null ? "layers" : "layer") : layer == null ? "heads" : "head";
   const place = t(`edits.in_${within}`, { layer: layer ?? "", head: head ?? "" });
-  const vars = { role: role ?? "z", temperature: temperature ?? 1, size: size ?? "", n: size };
+  const vars = { role: role ?? "z", temperature: temperature ?? 1, n: size };
   const ofOne = kind === "patch" || (kind === "mask" && (where.query == null) !== (where.key == null)); // a row or a column
   const token = ofOne && trace ? rowOf(edit, trace) : null;
   const named = kind === "mask" ? (allow ? "edits.allowed" : "edits.forbidden") : `edits.${isMean ? "mean" : kind}`;
