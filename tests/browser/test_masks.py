@@ -1198,9 +1198,16 @@ def test_the_formula_is_changed_from_its_menu_and_by_the_eye_of_a_part(
     page.get_by_test_id("formula-menu").click()
     page.get_by_test_id("temperature-T4").click()
     expect(chips).to_have_text(re.compile(f"temperature 4 · head {LAYER}·{HEAD}"))
+    expect(page.locator(".check.bad, .check-mark.bad")).to_have_count(0)
+
+
+def test_in_a_window_of_one_each_token_sees_itself_alone(page: "Page") -> None:
+    page.goto(link({"text": TEXT, "layer": LAYER, "head": HEAD}))
+    drawn(page)
+    open_tools(page)
+    page.get_by_test_id("formula-menu").click()
     page.get_by_test_id("window-w1").click()
-    expect(page.get_by_test_id("edits-list")).to_have_text(re.compile("2 edits"))
+    expect(page.get_by_test_id("edit-chip")).to_have_text(re.compile(f"window of 1 token · head {LAYER}·{HEAD}"))
     drawn(page)
     own = matrix_shown(page.locator('[data-matrix="weights"]'))["z"]
-    assert own == [[1 if row == col else None for col in range(len(own))] for row in range(len(own))], "itself alone"
-    expect(page.locator(".check.bad, .check-mark.bad")).to_have_count(0)
+    assert own == [[1 if row == col else None for col in range(len(own))] for row in range(len(own))]
