@@ -17,7 +17,8 @@ WIDTHS = (390, 1280, 1440, 1920)
 
 # The largest area in px² that a panel shares with another, with its top and with its end in view.
 OVERLAPS = """async (panel) => {
-  const others = [...document.querySelectorAll('.panel')].filter((one) => one !== panel && one.checkVisibility());
+  const isSeen = (one) => one.checkVisibility({ visibilityProperty: true });
+  const others = [...document.querySelectorAll('.panel')].filter((one) => one !== panel && isSeen(one));
   const box = (element) => element.getBoundingClientRect();
   const shared = ([a, b]) =>
     Math.max(0, Math.min(a.right, b.right) - Math.max(a.left, b.left)) *
@@ -47,7 +48,7 @@ def overlaps(page: "Page", panel: str) -> dict[int, float]:
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         drawn(page)
-        found[width] = max(page.locator(f'[data-panel="{panel}"]').evaluate(OVERLAPS))
+        found[width] = max(page.locator(f'[data-panel="{panel}"]').evaluate(OVERLAPS), default=0)
     return found
 
 

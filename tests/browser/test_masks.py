@@ -1179,13 +1179,11 @@ def test_the_formula_is_changed_from_its_menu_and_by_the_eye_of_a_part(
     page.get_by_test_id("switch-positions-used").click()
     expect(chips).to_have_text(re.compile("positions off"))
     page.get_by_test_id("switch-norms-frozen").click()
-    page.get_by_test_id("switch-root").click()
-    page.get_by_test_id("temperature-T2").click()
-    page.get_by_test_id("window-w8").click()
-    page.get_by_test_id("window-w4").click()  # in its place
+    for name in ("switch-root", "temperature-T2", "window-w8", "window-w4"):  # the last one in the place of the other
+        page.get_by_test_id(name).click()
     page.keyboard.press("Escape")
-    said = ["positions off", "LayerNorm frozen", "√d off · all layers", "temperature 2 · all layers"]
-    said.append("window of 4 tokens · all layers")
+    scores = ["√d off", "temperature 2", "window of 4 tokens"]
+    said = ["positions off", "LayerNorm frozen", *(f"{one} · all layers" for one in scores)]
     expect(chips.locator(".edit-words")).to_have_text(said)
     page.reload()
     drawn(page)

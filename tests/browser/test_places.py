@@ -1008,7 +1008,7 @@ def test_a_picture_fills_the_screen_and_escape_leaves(open_page: "Callable[..., 
     page.get_by_test_id("full-screen").click()
     lies(page, '[data-panel="opened"]', {"x": 0, "y": 0, **LAPTOP})
     assert cells is not None
-    higher = f"document.querySelector('[data-panel=opened] .sheet').clientHeight > {cells['height']}"
+    higher = f"() => document.querySelector('[data-panel=opened] .sheet').clientHeight > {cells['height']}"
     page.wait_for_function(higher)  # the cells fit the height that they have now
     page.evaluate("() => document.addEventListener('keydown', (event) => { window.used = event.defaultPrevented; })")
     page.keyboard.press("Escape")

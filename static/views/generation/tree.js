@@ -152,7 +152,7 @@ export function createTree(session, player, actions) {
     const drawnAt = (/** @type {number} */ zoom) =>
       pictureOf({ session, tree, here, stand, trace, zoom, room, high: high - STEPS, brief });
     const begins = isNarrow({ room }) ? beginningOf(tree, branchEnd(tree, here)) : null;
-    if (!zoomed && isNarrow({ room })) zoom = fitsFrom(drawnAt(1), begins) ? 1 : zoomsAt(room)[0];
+    if (!zoomed) zoom = !isNarrow({ room }) || fitsFrom(drawnAt(1), begins) ? 1 : zoomsAt(room)[0]; // before it is laid out it has no room
     const picture = drawnAt(zoom);
     ({ all } = picture);
     const { width, height } = picture;
