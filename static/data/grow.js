@@ -15,7 +15,8 @@ import { partOf } from "../model/taps.js";
  * @import { Decoded, Tensor } from "./wire.js"
  */
 
-const CAUSAL = 1;
+/** Reasons of a mask (model/masks.py). */
+const [CAUSAL, WINDOW] = [1, 4];
 
 /**
  * @typedef {{shape: number[], data: Uint8Array}} Rows  layer head key
@@ -85,13 +86,16 @@ function rowOf({ shape: [, nHead, nKey], data }, layer, head) {
 }
 
 /**
- * The new token may attend to all of its own side, and in the source to what the row above may attend to.
+ * The new token may attend to all of its own side, but for the window of the row above, which it moves on by one; in the source, to
+ * what the row above may attend to. A window that is filled only now is not known from these rows.
  * @param {Tensor} mask @param {number} head @param {boolean} isSelf
  */
 function maskRow({ shape: [, nQuery, nKey], data }, head, isSelf) {
-  if (isSelf) return new Uint8Array(nKey + 1);
   const from = (head * nQuery + nQuery - 1) * nKey;
-  return /** @type {Uint8Array} */ (data).subarray(from, from + nKey);
+  const above = /** @type {Uint8Array} */ (data).subarray(from, from + nKey);
+  if (!isSelf) return above;
+  const beyond = above.findLastIndex((reasons) => reasons & WINDOW);
+  return beyond < 0 ? new Uint8Array(nKey + 1) : new Uint8Array(nKey + 1).fill(WINDOW, 0, beyond + 2);
 }
 
 /**

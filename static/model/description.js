@@ -111,6 +111,13 @@ const is = (attention, role, op, of) => {
 export const scoresDotProducts = (attention) =>
   is(attention, "scores", "scaled_product", ["q", "k"]) && scalesProducts(attention);
 
+/** Whether its scores are products of one q and one k, whatever they are divided by: as they are, or rotated (RoPE). @param {Attention} attention */
+export const scoresAreProducts = (attention) =>
+  [
+    ["q", "k"],
+    ["q_rotated", "k_rotated"],
+  ].some((of) => is(attention, "scores", "scaled_product", of));
+
 /** Whether products are divided by √d_head. @param {Attention|null|undefined} attention */
 export const scalesProducts = (attention) =>
   !attention?.scale || Math.abs(attention.scale ** 2 * attention.d_head - 1) < 1e-6;

@@ -19,7 +19,10 @@ const attentionNamed = ({ where }, attentions) =>
  * @param {Intervention[]} interventions @param {Attention[]} attentions
  */
 export const maskEdited = (interventions, attentions) =>
-  new Set(interventions.filter(({ kind }) => kind === "mask").map((one) => attentionNamed(one, attentions)));
+  new Set(interventions.filter(({ kind }) => MASKS.includes(kind)).map((one) => attentionNamed(one, attentions)));
+
+/** The kinds of edits of a mask: its cells, or how far a token sees. */
+const MASKS = ["mask", "window"];
 
 /**
  * A run with other PADs, with its interventions on the same tokens. An intervention at a removed PAD is left out, and one

@@ -6,7 +6,7 @@ import {
   has,
   isCross,
   overviewOf,
-  scoresDotProducts,
+  scoresAreProducts,
   sumsValues,
   tapOf,
 } from "./description.js";
@@ -63,7 +63,7 @@ export const tokensOf = ({ keys }, sides) => sideOf(sides, keys).tokens;
  */
 export function stepCost(model, { tokens, source, cached }) {
   const [all, stack] = [readBy(model), answeringStack(model)];
-  if (!all.length || !all.every((one) => scoresDotProducts(one) && sumsValues(one))) return null;
+  if (!all.length || !all.every((one) => scoresAreProducts(one) && sumsValues(one))) return null;
   const { d_model: d, vocab_size: vocab } = model.description;
   const rows = cached ? 1 : tokens;
   const ffns = stack.layers.flatMap(({ sublayers }) => sublayers.filter(({ kind }) => kind === "ffn"));
@@ -83,17 +83,24 @@ export function stepCost(model, { tokens, source, cached }) {
  * not counted, or there are none.
  * @param {Model} model @param {{first: number, last: number, source: number}} steps
  */
-export function costOfSteps(model, { first, last, source }) {
-  const [less, more] = [true, false].map((cached) => {
-    let sum = 0;
-    for (let tokens = first; tokens <= last; tokens++) {
-      const cost = stepCost(model, { tokens, source, cached });
-      if (!cost) return 0;
-      sum += cost.weights + cost.attention;
-    }
-    return sum;
-  });
-  return less ? { less, more, times: more / less } : null;
+export function costOfSteps(model, steps) {
+  const [less, more] = [true, false].map((cached) => sumOfSteps(model, steps, () => cached));
+  return less && more ? { less, more, times: more / less } : null;
+}
+
+/**
+ * What these steps multiply, each with a cache or without; null: it is not counted.
+ * @param {Model} model @param {{first: number, last: number, source: number}} steps @param {(tokens: number) => boolean} isCached  by the number of tokens that the step reads
+ * @returns {number|null}
+ */
+export function sumOfSteps(model, { first, last, source }, isCached) {
+  let sum = 0;
+  for (let tokens = first; tokens <= last; tokens++) {
+    const cost = stepCost(model, { tokens, source, cached: isCached(tokens) });
+    if (!cost) return null;
+    sum += cost.weights + cost.attention;
+  }
+  return sum;
 }
 
 /** Bytes of keys and values in float32, of all layers. @param {Model} model @param {Lengths} lengths */

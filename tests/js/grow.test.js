@@ -72,6 +72,24 @@ test("a translator's target grows: the cross-attention gets a query, the encoder
   ]);
 });
 
+test("a window moves on with the new token, which sees no more of what is beyond it", () => {
+  const [self] = decoder.description.attentions;
+  const reasons = (/** @type {number} */ n) =>
+    Uint8Array.from({ length: n * n }, (_, i) => {
+      const [query, key] = [Math.floor(i / n), i % n];
+      return (key > query ? 1 : 0) | (Math.abs(query - key) >= 3 ? 4 : 0);
+    });
+  const [pattern, mask] = [self.roles.pattern.taps[0], self.roles.mask.taps[0]];
+  const tensor = (/** @type {Uint8Array} */ data) => ({ shape: [1, 5, 5], dims: [], data });
+  const tensors = { [pattern]: tensor(new Uint8Array(25)), [mask]: tensor(reasons(5)) };
+  const rows = { self: { shape: [1, 1, 6], data: new Uint8Array(6) } };
+  const meta = { ...META, tokens: Array(5).fill(TOKEN) };
+  const grown = grow({ meta, tensors }, { token: TOKEN, seconds: 0, rows }, decoder);
+  const expected = reasons(6);
+  for (let row = 0; row < 5; row++) expected[6 * row + 5] = 1; // an earlier row is as it was
+  assert.deepEqual(grown.tensors[mask].data, expected);
+});
+
 test("a pooled overview grows as the pattern does that it was pooled from", () => {
   const n = 2;
   /** @param {number[][]} square @param {(...values: number[]) => number} of */

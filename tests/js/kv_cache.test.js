@@ -12,6 +12,7 @@ import {
   recurrentAttention,
   stateBytes,
   stepCost,
+  sumOfSteps,
 } from "../../static/model/kv_cache.js";
 import { createCacheMeasuring } from "../../static/views/generation/cache_costs.js";
 import { carriedBy, mostChanged } from "../../static/views/generation/state_picture.js";
@@ -24,12 +25,13 @@ const COUNTED = read("step_costs.json");
 /** The model with another vocabulary. @param {any} model @param {number} vocab_size */
 const over = (model, vocab_size) => ({ ...model, description: { ...model.description, vocab_size } });
 
-for (const name of ["decoder", "translator"])
+for (const name of ["decoder", "translator", "rotary"])
   test(`${name}: multiply-adds and bytes are those that torch counts (tests/model/test_step_costs.py)`, () => {
     for (const { vocab_size, weights, attention, bytes, ...at } of COUNTED[name]) {
-      const model = over(MODELS[name], vocab_size);
+      const model = over(MODELS[name] ?? MECHANISMS[name], vocab_size);
       assert.deepEqual(stepCost(model, at), { weights, attention }, JSON.stringify(at));
-      assert.equal(at.cached ? keyBytes(model, at) : 0, bytes, JSON.stringify(at));
+      const ids = name === "rotary" ? 8 * at.tokens : 0; // what is rotated is kept as it was, with its position
+      assert.equal(at.cached ? keyBytes(model, at) + ids : 0, bytes, JSON.stringify(at));
     }
   });
 
@@ -60,8 +62,19 @@ test("over steps, what is multiplied without a cache is divided by what is multi
   assert.equal(costOfSteps(MECHANISMS.wkv, { first: 3, last: 5, source: 0 }), null, "not counted");
 });
 
+test("of steps of which one read everything again, the sum is what each did", () => {
+  const steps = { first: 3, last: 6, source: 0 };
+  const one = (/** @type {number} */ tokens, /** @type {boolean} */ cached) =>
+    costOfSteps(MODELS.decoder, { first: tokens, last: tokens, source: 0 })?.[cached ? "less" : "more"] ?? 0;
+  const expected = one(3, true) + one(4, true) + one(5, false) + one(6, true);
+  assert.equal(
+    sumOfSteps(MODELS.decoder, steps, (tokens) => tokens !== 5),
+    expected,
+  );
+});
+
 test("only attention that is made of these products is counted", () => {
-  for (const name of ["relative", "rotary", "aft-full", "wkv"])
+  for (const name of ["relative", "aft-full", "wkv"])
     assert.equal(stepCost(MECHANISMS[name], { tokens: 5, source: 0, cached: true }), null, name);
 });
 

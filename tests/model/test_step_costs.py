@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from chumoku.model.run import Run
 from chumoku.model.session import DecoderSession, TargetSession
 from tests.model.helpers import tiny_checkpoint
-from tests.model.test_description_fixture import CONFIGS
+from tests.model.test_description_fixture import CONFIGS, MECHANISMS
 
 FIXTURE = Path(__file__).parent.parent / "js" / "step_costs.json"
 SOURCE, LENGTHS = list(b"source"), (2, 3, 8)
@@ -29,8 +29,9 @@ def counted(session: DecoderSession, ids: list[int]) -> dict[str, int]:
 
 
 def costs(name: str) -> list[dict[str, Any]]:
-    config = CONFIGS[name]
-    sizes = {size: getattr(config, size) for size in ("n_layer", "n_head", "d_model", "d_ff", "max_seq_len")}
+    config = (CONFIGS | MECHANISMS)[name]
+    names = ("n_layer", "n_head", "d_model", "d_ff", "max_seq_len", "mechanism")
+    sizes = {size: getattr(config, size) for size in names}
     checkpoint, found = tiny_checkpoint(config.family, **sizes), []
     vocab = checkpoint.config.vocab_size
     kind = TargetSession if name == "translator" else DecoderSession
@@ -45,7 +46,7 @@ def costs(name: str) -> list[dict[str, Any]]:
 
 def test_the_page_is_tested_against_what_torch_counts() -> None:
     """`CHUMOKU_WRITE_FIXTURES=1 pytest tests/model/test_step_costs.py` rewrites it."""
-    now = {name: costs(name) for name in ("decoder", "translator")}
+    now = {name: costs(name) for name in ("decoder", "translator", "rotary")}
     if os.environ.get("CHUMOKU_WRITE_FIXTURES"):
         FIXTURE.write_text(json.dumps(now, indent=1) + "\n", "utf-8")
     assert json.loads(FIXTURE.read_text("utf-8")) == now

@@ -12,6 +12,7 @@ import {
   recurrentAttention,
   stateBytes,
   stepCost,
+  sumOfSteps,
   tokensOf,
 } from "../../model/kv_cache.js";
 import { tokenName } from "../../model/labels.js";
@@ -84,7 +85,7 @@ function createPanel(root, actions) {
     parts.server.hidden = !measured;
     const isNext = path.ids.length === path.nPrompt;
     if (!cache || (inAll && isNext)) return setText(parts.said, t("cache.nothing"));
-    if (inAll) return replace(parts.said, allSaid(trace, path, lengths, on));
+    if (inAll) return replace(parts.said, allSaid(trace, path, lengths, on, stepsOf(session, path)));
     const at = path.ids.length - 1;
     const own = cachedAttention(model);
     const last = (own && columnNames(trace, own)[at]) || tokenName(session.word(path.ids[at]));
@@ -187,13 +188,23 @@ function countedOf(trace, { ids, nPrompt }, on) {
   return { positions, computed: on ? 1 : positions, bytes, milliseconds: 0, together: 1 };
 }
 
-/** What the cache saves in all steps that wrote the text, or why nothing is said of it. @param {FetchedTrace} trace @param {Path} path @param {Lengths} lengths @param {boolean} on */
-function allSaid({ model, causal }, { ids, nPrompt }, { source }, on) {
+/**
+ * What all steps that wrote the text multiplied, each as it was taken, beside what they would have without a cache, or with it; or why
+ * nothing is said of it.
+ * @param {FetchedTrace} trace @param {Path} path @param {Lengths} lengths @param {boolean} on  for steps that were not taken here @param {Cache[]} steps
+ */
+function allSaid({ model, causal }, { ids, nPrompt }, { source }, on, steps) {
   if (!causal) return t("cache.all_recomputed");
-  const cost = costOfSteps(model, { first: nPrompt + 1, last: ids.length, source });
+  const all = { first: nPrompt + 1, last: ids.length, source };
+  const cost = costOfSteps(model, all);
   if (!cost) return t("cache.not_counted");
-  const [here, there] = (on ? [cost.less, cost.more] : [cost.more, cost.less]).map(multiplyAdds);
-  return costLines(on, cost.times, t("cache.sums", { n: ids.length - nPrompt, here, there }));
+  const anew = new Map(steps.map((step) => [step.positions, isAnew(step)]));
+  const multiplied = sumOfSteps(model, all, (tokens) => !(anew.get(tokens) ?? !on)) ?? 0;
+  const saves = multiplied < cost.more;
+  const other = saves ? cost.more : cost.less;
+  const [here, there] = [multiplied, other].map(multiplyAdds);
+  const times = Math.max(multiplied, other) / Math.min(multiplied, other);
+  return costLines(saves, times, t("cache.sums", { n: ids.length - nPrompt, here, there }));
 }
 
 /** @param {number} value */

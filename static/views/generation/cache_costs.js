@@ -101,10 +101,16 @@ function costLines(shows, { model, source, last, steps, readings, on }) {
     /** @param {boolean} cached */
     const of = (cached) => (/** @type {number} */ tokens) =>
       /** @type {import("../../model/kv_cache.js").StepCost} */ (stepCost(model, { tokens, source, cached }));
-    return [true, false].map((cached) => ({
-      look: `${cached ? "with" : "without"}${cached === on ? " taken" : ""}`,
-      points: counted((n) => of(cached)(n).weights + of(cached)(n).attention),
-    }));
+    return [true, false].flatMap((cached) => {
+      const look = cached ? "with" : "without";
+      return [
+        { look: `${look} part`, points: counted((n) => of(cached)(n).attention) },
+        {
+          look: `${look}${cached === on ? " taken" : ""}`,
+          points: counted((n) => of(cached)(n).weights + of(cached)(n).attention),
+        },
+      ];
+    });
   }
   const carries = recurrentAttention(model);
   if (shows === "bytes")
@@ -209,6 +215,7 @@ const legendOf = (shows, carries) => [
   h("span", { class: "key with" }, t("cache.with")),
   h("span", { class: "key without" }, t("cache.without")),
   shows === "bytes" && carries && h("span", { class: "key part" }, t("cache.counted_state")),
+  shows === "multiply_adds" && h("span", { class: "key part" }, t("cache.counted_attention")),
 ];
 
 /**
