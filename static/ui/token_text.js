@@ -71,7 +71,7 @@ export function actualOf({ written }, { position, candidates }) {
   return { token, key: `${goesOn}_far`, vars: { n: candidates.length, before: percent(candidates.at(-1).before) } };
 }
 
-/** Text about the tokens that the list does not show; its tooltip says which setting excluded how much. @param {any} model @param {any} prediction @param {number} limit */
+/** Text about the tokens that the list does not show, and which setting excluded how much. @param {any} model @param {any} prediction @param {number} limit */
 export function restOf(model, { candidates, n_kept, masses_cut, settings }, limit) {
   if (settings.temperature === 0) return t("next.greedy");
   const more = n_kept - candidates.slice(0, limit).filter((/** @type {{kept: boolean}} */ { kept }) => kept).length;
@@ -80,8 +80,8 @@ export function restOf(model, { candidates, n_kept, masses_cut, settings }, limi
   const of = Object.entries(/** @type {Object<string, number>} */ (masses_cut)).filter(([, mass]) => mass > 0);
   const nameOf = (/** @type {string} */ by) => (by === "banned" ? t("generation.banned") : by.replace("_", "\u2011"));
   const parts = of.map(([name, mass]) => `${nameOf(name)} ${percent(mass)}`).join(" + ");
-  const title = of.length ? t("next.rest_by", { parts }) : null;
-  return h("span", { title }, t(key, { more: integer(more), cut: integer(cut) }));
+  const by = of.length > 0 && h("span", { title: t("next.rest_by", { parts }) }, ` (${parts})`);
+  return h("span", null, t(key, { more: integer(more), cut: integer(cut) }), by);
 }
 
 /** “ in UTF-8, read as Windows-1252, is â€œ: its beginning, and what can only follow one. "€" alone is a euro. */

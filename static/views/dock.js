@@ -130,8 +130,13 @@ function createSettings(actions, typed) {
     t(`candidates.of.${name === "model" ? "next" : name}`),
   );
   const shown = h("div", { class: "shows" }, h("span", { class: "name" }, t("dock.shows")), shows.box);
+  const line = segment(t("surprise.line"), /** @type {const} */ (["off", "on"]), "surprise", (name) =>
+    t(`surprise.${name}`),
+  );
+  const over = h("div", { class: "shows over", title: t("surprise.line_about") });
+  over.append(h("span", { class: "name" }, t("surprise.line")), line.box);
   const how = segment(t("dock.how"), /** @type {const} */ (["greedy", "drawn"]), "dock", (name) => t(`dock.${name}`));
-  const panel = h("div", { class: "ctl sampling-panel" }, how.box, typed, sampling.nodes, reach.nodes, shown);
+  const panel = h("div", { class: "ctl sampling-panel" }, how.box, typed, sampling.nodes, reach.nodes, shown, over);
   const node = h("div", { class: "sampling" }, button, panel);
   createPopover(node, /** @type {HTMLButtonElement} */ (button), panel, () => {});
   let warm = DEFAULTS.temperature; // what drawing returns to
@@ -147,6 +152,7 @@ function createSettings(actions, typed) {
       sampling.draw(state);
       reach.draw(state);
       shows.show(dockState.of(state).shows, (name) => actions.set(dockState.patch({ shows: name })));
+      line.show(dockState.of(state).surprise, (name) => actions.set(dockState.patch({ surprise: name })));
     },
   };
 }

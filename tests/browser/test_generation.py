@@ -462,6 +462,23 @@ def hangs(page: "Page", word: "Locator") -> None:
     assert 0 < under[1]["y"] - under[0]["y"] - under[0]["height"] < 12
 
 
+@pytest.mark.fresh
+def test_the_line_over_the_text_is_asked_for_in_the_settings_and_kept_in_the_link(page: "Page") -> None:
+    show(page, "Once upon a time there was")
+    told = page.locator(".tok.told")
+    expect(told).to_have_count(0)
+    open_sampling(page)
+    page.get_by_test_id("surprise-on").click()
+    others = page.get_by_test_id("token").count() - 1  # all but the first
+    expect(told).to_have_count(others)
+    page.wait_for_url("**dock.surprise=on**")
+    page.reload()
+    expect(told).to_have_count(others)
+    open_sampling(page)
+    page.get_by_test_id("surprise-off").click()
+    expect(told).to_have_count(0)
+
+
 def test_the_line_over_the_text_and_what_a_token_could_have_been(
     page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
 ) -> None:

@@ -25,6 +25,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { patchWords } from "../../ui/patch_picture.js";
 import { kindOfToken, tokenText } from "../../ui/token_text.js";
 import { choosesWritten, placeOf } from "../../views/places.js";
+import { dockState } from "../../views/view_states.js";
 import { shortSideName, sideName } from "./translation_sides.js";
 
 /**
@@ -275,6 +276,7 @@ function whenPointed(root, actions, name, choose) {
     const [{ sides }, state] = shown;
     const side = sides[name];
     if (draw) draw(...shown);
+    else if (dockState.of(state).surprise === "on") begin();
     else if (side && writtenFrom(side, state) < side.real.end - side.real.start) begin();
   };
 }

@@ -1,6 +1,6 @@
 /**
  * What else a token could have been: of one that is pointed at or focused; of a written one that is clicked, each can be taken in
- * its place. While the card's figures are open, a thin line over the text shows how surprising each token was, and how unsure the
+ * its place. Where the reader asks for it, a thin line over the text shows how surprising each token was, and how unsure the
  * model. A pointer that is dragged over the text goes through its rows.
  */
 
@@ -11,6 +11,7 @@ import { namesIn } from "../../model/labels.js";
 import { taken, writingSide } from "../../model/written.js";
 import { writerOf } from "../../views/generation/player.js";
 import { choosesWritten } from "../../views/places.js";
+import { dockState } from "../../views/view_states.js";
 import { createCard, surpriseBits } from "./could_be.js";
 
 /**
@@ -27,6 +28,9 @@ const [RESTS, STAYS] = [350, 600];
 /** The most rows of one question, and the most tokens that are kept. */
 const [MOST_ROWS, KEPT] = [512, 4096];
 const SHOWN = 5;
+
+/** Whether the line is shown. @param {State} state */
+const tellsSurprise = (state) => dockState.of(state).surprise === "on";
 
 /** The run without its text: what is known of a token is known under it alone. @param {State} state @param {any} model */
 function runKey(state, model) {
@@ -63,10 +67,10 @@ export function createSurprise(root, actions, name, choose, isPointed) {
   let now = null;
   const heard = new WeakSet();
   let first = true;
-  let told = false;
+  let wanted = ""; // the text for which all tokens were asked about
+  const isTold = () => tellsSurprise(actions.get());
   const tell = (/** @type {boolean} */ open) => {
-    told = open;
-    draw();
+    if (open !== isTold()) actions.set(dockState.patch({ surprise: open ? "on" : "off" }));
   };
   const card = createCard(root, { leave: () => unpin(false), tell });
   /** The token whose card stays, and the ids up to it. @type {{index: number, text: string}|null} */
@@ -147,7 +151,7 @@ export function createSurprise(root, actions, name, choose, isPointed) {
       card.show(buttons[index], named, found, {
         offers: isOffered(index),
         take: pinned && ((id) => take(index, id)),
-        told,
+        told: isTold(),
       });
     else card.hide();
     if (unknownOf(all).length) learn(all, () => !found && show(index));
@@ -179,7 +183,7 @@ export function createSurprise(root, actions, name, choose, isPointed) {
 
   /** The line, once it is known of all: over one word alone it would look like a fault. */
   function draw() {
-    const read = told ? about() : null;
+    const read = isTold() ? about() : null;
     const all = read && !unknownOf(read).slice(-MOST_ROWS).length ? read : null;
     now?.buttons.forEach((button, index) => {
       const found = all && index > all.real.start && index < all.real.end ? all.of(index) : undefined;
@@ -197,6 +201,11 @@ export function createSurprise(root, actions, name, choose, isPointed) {
     first = false;
     if (!predictsTokens(trace.model)) return card.hide();
     draw();
+    const all = isTold() && wanted !== trace.key && trace.key === keyOf(state) ? about() : null;
+    if (all) {
+      wanted = trace.key;
+      if (unknownOf(all).length) learn(all, () => {});
+    }
     if (!pinned) {
       if (another && card.isShown()) show(pointed.at()); // what was measured meanwhile changes no word
     } else if (about()?.upTo(pinned.index).join(".") !== pinned.text) unpin(false);
