@@ -1,6 +1,6 @@
 /**
  * Two nodes of the tree of texts side by side: their texts, what could come next, how far the two distributions are apart, and what
- * the last token of each attends to in the open head.
+ * the last token of each attends to: in the open head, or as the mean of all.
  */
 
 import { klBits, logSoftmax } from "../../model/compare/measure.js";
@@ -22,6 +22,7 @@ import { editWords } from "./tree_picture.js";
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Decoded } from "../../data/wire.js"
+ * @import { Attention } from "../../model/description.js"
  * @import { Token } from "../../model/labels.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions, Draw } from "../view.js"
@@ -33,7 +34,7 @@ const [COMMON, LISTED, LEAST] = [1, 4, 0.0005];
 /** From how many bits two distributions are called similar, different, very different. */
 const APART = [0.05, 0.5, 2];
 
-/** @typedef {{tokens: Token[], likely: any[], logP: Float64Array|null, row: Float32Array|null}} Node  `row`: of the last token in the open head */
+/** @typedef {{tokens: Token[], likely: any[], logP: Float64Array|null, row: Float32Array|null}} Node  `row`: of the last token, in the open head or as the mean of all */
 
 const elementsOf = perRoot((root) => {
   const texts = h("div", { class: "pair-texts" });
@@ -55,7 +56,7 @@ const elementsOf = perRoot((root) => {
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const two = /** @type {number[]} */ (comparedNodes(state));
-  const open = placeOf(state).name === "head" ? openIn(trace, state) : null;
+  const open = openIn(trace, state);
   const [a, b] = /** @type {Decoded[]} */ (trace.comparedNodes).map((answer) => nodeOf(answer, trace, open));
   const common = sharedLength(...ids(a, b));
   const runs = two.map((at) => state.tree.runs[nodeAt(state.tree, at).run]);
@@ -75,7 +76,8 @@ export function draw(root, trace, state, actions) {
   sayApart(parts.apart, a, b);
   parts.attention.hidden = !open || !a.row || !b.row;
   if (open && !parts.attention.hidden) {
-    replace(parts.where, t("pair.looks"), " ", h("span", { class: "dim" }, headWords(trace.model, open)));
+    const of = open.at ? headWords(trace.model, { attention: open.attention, ...open.at }) : t("pair.mean");
+    replace(parts.where, t("pair.looks"), " ", h("span", { class: "dim" }, of));
     replace(parts.looks, lookRows(a, b, common));
   }
   replace(parts.tools, toolsOf(trace, state, actions, two));
@@ -118,14 +120,20 @@ function takenBack({ tree }, session, i) {
   return Math.max(0, textAt(tree, tree.pair[i]).ids.length - shown);
 }
 
-/** The open head, if its queries are what is written; otherwise the same head of the last attention that has them. @param {ModelTrace} trace @param {State} state */
-function openIn({ model, attention }, { layer, head }) {
+/**
+ * The open head, if its queries are what is written; otherwise the same head of the last attention that has them. `at` null: the mean of
+ * all of its heads, where none is open.
+ * @param {ModelTrace} trace @param {State} state
+ * @returns {{attention: string, at: {layer: number, head: number}|null}|null}
+ */
+function openIn({ model, attention }, state) {
   const { writes } = model.description;
   const writing = attentionsOf(model).filter((one) => one.queries === writes && overviewOf(one));
   const one = writing.includes(attention) ? attention : writing.at(-1);
-  return one
-    ? { attention: one.id, layer: Math.min(layer, one.n_layer - 1), head: Math.min(head, one.n_head - 1) }
-    : null;
+  if (!one) return null;
+  if (placeOf(state).name !== "head") return { attention: one.id, at: null };
+  const at = { layer: Math.min(state.layer, one.n_layer - 1), head: Math.min(state.head, one.n_head - 1) };
+  return { attention: one.id, at };
 }
 
 /** @param {Decoded} answer @param {ModelTrace} trace @param {ReturnType<typeof openIn>} open @returns {Node} */
@@ -133,16 +141,32 @@ function nodeOf({ meta, tensors }, { model }, open) {
   const { logits, writes } = model.description;
   const all = tensors[logits.tap];
   const last = all && /** @type {Float32Array} */ (all.data).subarray(-model.vocab_size);
-  const attention = open && attentionOf(model, open.attention);
-  const rows = attention && tensors[tapOf(attention, open.layer, overviewOf(attention) ?? "")];
-  const size = rows?.shape.at(-1) ?? 0;
   return {
     tokens: writes === "target" ? meta.target_tokens : meta.tokens,
     likely: meta.predictions[0].candidates,
     logP: last ? logSoftmax(last, model.never_sampled) : null,
-    row:
-      rows && open ? /** @type {Float32Array} */ (rows.data).subarray(open.head * size, (open.head + 1) * size) : null,
+    row: open && lastRow(tensors, attentionOf(model, open.attention), open.at),
   };
+}
+
+/**
+ * What the last token attends to in a head, or on average over all heads of all layers; null: it is not among the tensors.
+ * @param {Decoded["tensors"]} tensors  of each layer [head 1 key] @param {Attention} attention @param {{layer: number, head: number}|null} at
+ */
+export function lastRow(tensors, attention, at) {
+  const { n_layer: layers, n_head: heads } = attention;
+  const each = at
+    ? [at]
+    : Array.from({ length: layers * heads }, (_, i) => ({ layer: Math.floor(i / heads), head: i % heads }));
+  const rows = each.map(({ layer, head }) => {
+    const found = tensors[tapOf(attention, layer, overviewOf(attention) ?? "")];
+    const size = found?.shape.at(-1) ?? 0;
+    return /** @type {Float32Array|undefined} */ (found?.data)?.subarray(head * size, (head + 1) * size);
+  });
+  if (rows.some((row) => row === undefined)) return null;
+  const mean = new Float32Array(/** @type {Float32Array} */ (rows[0]).length);
+  for (const row of rows) row?.forEach((weight, key) => (mean[key] += weight / rows.length));
+  return mean;
 }
 
 /** "Split: A him 23 % | B it 70 %; over 10 tokens: B 150 times likelier", by the model's own probabilities. @param {State} state @param {number[]} two @param {Session} session */
