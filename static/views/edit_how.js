@@ -67,7 +67,9 @@ function choiceOf(offered, now, model, at, choose) {
   const about = offered.includes("mean") && t("edits.to_mean", { n: integer(model.means.n), on: model.means.on });
   const attrs = { class: "edit-how", "aria-label": t("edits.value"), title: about || null };
   const data = { testid: "edit-how", focus: `how ${at}` };
-  const options = offered.map((value) => h("option", { value }, t(`edits.value_${value}`)));
+  const options = offered.map((value) =>
+    h("option", { value }, t(`edits.value_${value}`, { n: integer(model.means?.n ?? 0) })),
+  );
   const choice = /** @type {HTMLSelectElement} */ (
     h("select", { ...attrs, dataset: data, on: { change: () => choose(choice.value) } }, options)
   );

@@ -289,7 +289,9 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     expect(head).to_have_attribute("aria-label", f"head {LAYER}·{HEAD}: off")
     expect(page.locator(".edits-button")).to_contain_text(f"head {LAYER}·{HEAD} off")
     expect(chip.locator(".edit-words")).to_have_text(f"Head {LAYER}·{HEAD}: output set to")
-    expect(chip.get_by_test_id("edit-how")).to_have_value("zero")
+    expect(chip.get_by_test_id("edit-how").locator("option")).to_have_text(
+        ["zero", re.compile(r"mean of \d+ windows"), "mean over your sentences"]
+    )
     assert page.locator(".path").bounding_box() == line
     # In another head the sentence is about that one, and says what was done elsewhere.
     page.locator(f"[data-testid=head][data-layer='{LAYER}'][data-head='{HEAD + 1}']").click()

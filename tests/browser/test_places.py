@@ -396,6 +396,9 @@ def test_another_sentence_is_patched_into_this_one(open_page: "Callable[..., Pag
     theirs, ours = (page.locator(f"[data-{of}='4']") for of in ("theirs", "ours"))
     expect(theirs).to_have_text("ball")
     theirs.press("Enter")
+    page.locator("[data-ours='7']").press("Enter")  # no line joins them
+    expect(page.get_by_test_id("hand-said")).to_contain_text("ball does not correspond to was")
+    theirs.press("Enter")
     ours.press("Enter")
     expect(page.locator(".say")).to_contain_text("car falls from")
     expect(ours).to_have_attribute("aria-pressed", "true")

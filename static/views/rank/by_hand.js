@@ -127,6 +127,7 @@ export function drawByHand(parts, trace, state, actions) {
   );
   const ids = { here: ours.map(({ id }) => id), there: theirs.map(({ id }) => id) };
   const names = { here: namesIn(ours), there: namesIn(theirs) };
+  const joined = correspond(ids.here, ids.there);
   const put = (/** @type {number|null} */ row, /** @type {number|null} */ from) => {
     const made = putByHand(state, model, {
       ...{ what, source },
@@ -138,6 +139,11 @@ export function drawByHand(parts, trace, state, actions) {
     const from = now.armed;
     if (from === null) return;
     now.armed = null;
+    if (joined[from] !== row) {
+      const [there, here] = [names.there[from], names.here[row]].map((name) => h("b", null, nameNodes(name)));
+      replace(parts.said, phrase("hand.apart", { there, here }));
+      return parts.again();
+    }
     const causal = trainedCausal(model) && state.causal !== false && stackOf(model, attention).side === side.side;
     if (changesNothing(ids.here, ids.there, { causal, row, theirs: from })) {
       replace(parts.said, phrase("hand.same", { token: h("b", null, nameNodes(names.here[row])) }));
@@ -148,7 +154,6 @@ export function drawByHand(parts, trace, state, actions) {
   parts.all.hidden = ours.length !== theirs.length;
   parts.all.onclick = () => put(null, null);
   const pairs = pairsPut(state, source).map(([from, to]) => [from - first, to - first]);
-  const joined = correspond(ids.here, ids.there);
   parts.trail = () => drawLines(parts, joined, pairs, Math.max(ours.length, theirs.length));
   parts.again = () => drawBoard(parts, { ids, names, joined, pairs });
   setText(parts.said, t("hand.about"));
