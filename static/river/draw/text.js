@@ -35,12 +35,12 @@ function fittingText(pen, text, width) {
   return cutToWidth(text, width, (one) => pen.measureText(one).width);
 }
 
-/** Where names are smaller, a mark is in quotes: its box would touch its neighbours, which are less than 16 px away. */
-const CAPPED = 12.5;
+/** Where names are smaller, or rows nearer, a mark is in quotes: its box would touch its neighbours. */
+const [CAPPED, APART] = [12, 16];
 
-/** A name that ends or begins at x; of a punctuation mark its key cap, as in the page's texts (ui/token_text.js). @param {Pen} pen @param {string} name @param {{x: number, y: number, size: number, room?: number}} at  size: in pixels @returns {number} its width */
-export function fillName(pen, name, { x, y, size, room = Number.POSITIVE_INFINITY }) {
-  const cap = size >= CAPPED ? capOf(name) : null;
+/** A name that ends or begins at x; of a punctuation mark its key cap, as in the page's texts (ui/token_text.js). @param {Pen} pen @param {string} name @param {{x: number, y: number, size: number, room?: number, boxed?: boolean}} at  size: in pixels @returns {number} its width */
+export function fillName(pen, name, { x, y, size, room = Number.POSITIVE_INFINITY, boxed = size >= CAPPED }) {
+  const cap = boxed ? capOf(name) : null;
   if (!cap) {
     const text = fittingText(pen, name, room);
     pen.fillText(text, x, y);
@@ -214,7 +214,8 @@ export function drawLabels(pen, band, { names, wrote, used, pointed }, style) {
     const high = row.height / style.type;
     const least = thinned ? USUAL : high < LEAST ? high - 0.5 : Math.min(USUAL, Math.floor(high)); // neighbours do not touch
     const size = Math.max(least, Math.min(LABEL_SIZE, high * OF_ROW));
-    drawName(pen, names[row.from], { right: edge - aside, y, size }, marked, style);
+    const boxed = high >= APART;
+    drawName(pen, names[row.from], { right: edge - aside, y, size, boxed }, marked, style);
     if (aside)
       drawWrote(pen, wrote[row.from], { x: edge - aside, y, size: Math.min(13, size), width: aside }, on, style);
   }
@@ -229,8 +230,8 @@ function drawWrote(pen, word, { x, y, size, width }, on, style) {
   fillName(pen, word, { x: x + arrow, y, size: textSize(style, size), room: width - arrow });
 }
 
-/** A token, numbered if it occurs several times; red if it is the chosen one. @param {Pen} pen @param {Name} name @param {{right: number, y: number, size: number}} at @param {string|null} marked  its colour, if it has one @param {PictureStyle} style */
-function drawName(pen, { word, nth, patch }, { right, y, size }, marked, style) {
+/** A token, numbered if it occurs several times; red if it is the chosen one. @param {Pen} pen @param {Name} name @param {{right: number, y: number, size: number, boxed: boolean}} at  `boxed`: a mark has its key cap @param {string|null} marked  its colour, if it has one @param {PictureStyle} style */
+function drawName(pen, { word, nth, patch }, { right, y, size, boxed }, marked, style) {
   if (patch) return drawPatch(pen, patch, { right, y, size }, marked !== null, style);
   const face = { colour: marked ?? style.colours.ink, align: /** @type {const} */ ("right"), bold: marked !== null };
   let end = right;
@@ -240,7 +241,7 @@ function drawName(pen, { word, nth, patch }, { right, y, size }, marked, style) 
     end -= pen.measureText(String(nth)).width;
   }
   write(pen, style, { size, ...face });
-  fillName(pen, word, { x: end, y, size: textSize(style, size), room: end - 2 });
+  fillName(pen, word, { x: end, y, size: textSize(style, size), room: end - 2, boxed });
 }
 
 /** A patch in a frame, and its row and column. @param {Pen} pen @param {Patch} patch @param {{right: number, y: number, size: number}} at @param {boolean} on @param {PictureStyle} style */
