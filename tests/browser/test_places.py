@@ -799,6 +799,14 @@ def test_on_a_laptop_a_place_is_whole_below_the_river(open_page: "Callable[..., 
         assert len(set(page.locator(".embedding-pair .sheet:visible").evaluate_all(tops))) == 1
 
 
+@pytest.mark.parametrize("width", [1270, 1280, 1425, 1440, 1460, 1470])  # 1425: of 1440, beside a scroll bar
+def test_the_pencil_stands_beside_the_steps_at_any_width(open_page: "Callable[..., Page]", width: int) -> None:
+    page = open_page(viewport={"width": width, "height": 900})
+    opened(page, "attention", layer=5, head=5, **{"river.shown": "on"})
+    steps = middle_of(page.get_by_test_id("step-av"))
+    assert middle_of(page.get_by_test_id("pencil")) == pytest.approx(steps, abs=2)
+
+
 @pytest.mark.fresh
 def test_on_a_large_screen_nothing_of_a_place_is_below_the_fold(open_page: "Callable[..., Page]") -> None:
     """Its formula and how to read it, too. Of an FFN, what else there is about its units opens."""
