@@ -903,6 +903,20 @@ def test_a_heads_tip_says_what_is_lost_without_it_and_its_eye_switches_it_off(pa
     expect(page.get_by_test_id("river-says")).to_contain_text("Head 5·5 is off")
 
 
+def test_around_the_middle_of_a_small_head_a_click_opens_it(open_page: "Callable[..., Page]") -> None:
+    """On a laptop a square has 32 px, and its eye’s unseen edge reached over the middle: a click switched it off."""
+    page = open_page(viewport={"width": 1280, "height": 720})
+    show(page)
+    x, y = square_of(page, {"layer": 5, "head": 6})
+    page.mouse.move(x, y)
+    expect(page.get_by_test_id("part-eye")).to_be_visible()
+    hit = "([x, y]) => document.elementFromPoint(x, y).dataset.testid"
+    assert {page.evaluate(hit, [x + dx, y + dy]) for dx in (-4, 0, 4) for dy in (-4, 0, 4)} == {"river"}
+    box = page.get_by_test_id("part-eye").bounding_box()
+    assert box
+    assert page.evaluate(hit, [box["x"] + 9, box["y"] + 9]) == "part-eye"
+
+
 @pytest.mark.fresh
 def test_a_head_opens_below_down_to_the_arithmetic_of_a_cell_and_back(page: "Page") -> None:
     show(page)

@@ -336,7 +336,7 @@ function showScissors(scissors, { scene, actions }, label) {
 }
 
 /** The eye's size before a word and in a square, how far from a square's middle it stays, where a click opens the head, and how far from a word's the pointer is on its way. */
-const [EYE, EYE_IN_SQUARE, OFF_MIDDLE, ON_ITS_WAY] = [24, 18, 3, 30];
+const [EYE, EYE_IN_SQUARE, OFF_MIDDLE, ON_ITS_WAY] = [24, 18, 6, 30];
 
 /** Shows the eye before the word of an attention or an FFN, or in that corner of a head which the words leave free, and what it does. @param {HTMLElement} eye @param {Board} board @param {Link|Square|null} at */
 function showEye(eye, { scene, actions, pointer }, at) {
