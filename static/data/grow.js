@@ -7,16 +7,13 @@
  */
 
 import { textOf } from "../model/labels.js";
-import { partOf } from "../model/taps.js";
+import { partOf, REASONS } from "../model/taps.js";
 
 /**
  * @import { Token } from "../model/labels.js"
  * @import { Part } from "../model/taps.js"
  * @import { Decoded, Tensor } from "./wire.js"
  */
-
-/** Reasons of a mask (model/masks.py). */
-const [CAUSAL, WINDOW] = [1, 4];
 
 /**
  * @typedef {{shape: number[], data: Uint8Array}} Rows  layer head key
@@ -47,7 +44,7 @@ export function grow({ meta, tensors }, { token, rows, seconds }, model) {
           : (/** @type {number} */ head) => rowOf(rows[attention.id], layer, head);
       grown[name] = pooledWith(tensor, own, { pool, before, isSelf, isMask: role === "mask" });
     } else if (role === "mask")
-      grown[name] = extend(tensor, keys === writing, CAUSAL, (row) => maskRow(tensor, row, keys === writing));
+      grown[name] = extend(tensor, keys === writing, REASONS.causal, (row) => maskRow(tensor, row, keys === writing));
     else grown[name] = extend(tensor, keys === writing, 0, (head) => rowOf(rows[attention.id], layer, head));
   }
   const told = writing === "target" ? longerTarget(meta, token) : longerSource(meta, token);
@@ -94,8 +91,8 @@ function maskRow({ shape: [, nQuery, nKey], data }, head, isSelf) {
   const from = (head * nQuery + nQuery - 1) * nKey;
   const above = /** @type {Uint8Array} */ (data).subarray(from, from + nKey);
   if (!isSelf) return above;
-  const beyond = above.findLastIndex((reasons) => reasons & WINDOW);
-  return beyond < 0 ? new Uint8Array(nKey + 1) : new Uint8Array(nKey + 1).fill(WINDOW, 0, beyond + 2);
+  const beyond = above.findLastIndex((reasons) => reasons & REASONS.window);
+  return beyond < 0 ? new Uint8Array(nKey + 1) : new Uint8Array(nKey + 1).fill(REASONS.window, 0, beyond + 2);
 }
 
 /**
@@ -128,7 +125,7 @@ function pooledWith(tensor, rowOfHead, { pool, before, isSelf, isMask }) {
   const opens = before % pool === 0;
   const wide = nKey + (opens && isSelf ? 1 : 0);
   const high = nQuery + (opens ? 1 : 0);
-  const data = new Uint8Array(nHead * high * wide).fill(isMask ? CAUSAL : 0);
+  const data = new Uint8Array(nHead * high * wide).fill(isMask ? REASONS.causal : 0);
   for (let head = 0; head < nHead; head++) {
     for (let query = 0; query < nQuery; query++) {
       const from = (head * nQuery + query) * nKey;

@@ -11,6 +11,7 @@ import {
   tapOf,
 } from "./description.js";
 import { sideOf } from "./sides.js";
+import { REASONS } from "./taps.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -111,9 +112,6 @@ export function keyBytes(model, { tokens, source }) {
   return 4 * numbers.reduce((sum, one) => sum + one, 0);
 }
 
-/** A reason of a mask: beyond the window (model/masks.py). */
-const WINDOW = 4;
-
 /**
  * Which keys the newest query of a layer may not attend to any more, because they are too far; none where pictures are pooled.
  * @param {ModelTrace} trace @param {Attention} attention @param {number} layer @returns {boolean[]}
@@ -122,7 +120,7 @@ export function beyondWindow(trace, attention, layer) {
   const n = tokensOf(attention, trace.sides).length;
   if (trace.pool > 1 || !overviewOf(attention) || !has(attention, "mask")) return [];
   const row = trace.mask(layer, 0, attention.id).subarray(-n);
-  return Array.from(row, (reason) => (reason & WINDOW) !== 0);
+  return Array.from(row, (reason) => (reason & REASONS.window) !== 0);
 }
 
 /** The taps of the keys and values of some layers. @param {Attention} attention @param {number[]} layers */

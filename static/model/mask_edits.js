@@ -3,13 +3,11 @@
  */
 
 import { opensCells } from "./interventions.js";
+import { REASONS } from "./taps.js";
 
 /**
  * @import { Intervention } from "../state/run.js"
  */
-
-/** The reasons that forbid a cell, bit by bit, as in model/masks.py. */
-export const REASONS = { causal: 1, padding: 2, window: 4, edited: 8 };
 
 /**
  * @typedef {keyof typeof REASONS} Reason

@@ -8,6 +8,9 @@ import { memo } from "./memo.js";
  * @import { Attention, Model, Stack, Sublayer } from "./description.js"
  */
 
+/** The reasons that a mask holds, bit by bit (model/masks.py); 0: the query may attend to the key. */
+export const REASONS = { causal: 1, padding: 2, window: 4, edited: 8 };
+
 // What a view needs, by role: the roles its attention must have, and their tensors. No DOM.
 
 /** @typedef {Pick<State, "attention"|"layer">} Open */

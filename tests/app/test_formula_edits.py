@@ -17,6 +17,7 @@ from chumoku.app.api.run import RunRequest
 from chumoku.app.errors import AppError
 from chumoku.app.services.library import Library
 from chumoku.app.services.plan import plan_run, plan_writing
+from chumoku.model import masks
 from chumoku.model.block import LayerNorm
 from chumoku.model.checkpoint import ZOO
 from chumoku.model.mechanisms import rotary
@@ -138,7 +139,7 @@ def test_in_a_window_a_token_sees_only_what_is_near(loaded: Library, name: str) 
         names = [first.roles[role].taps[0] for role in ("scores", "mask", "pattern")]
         scores, mask, pattern = model.trace(run, names).tensors.values()
         near = (torch.arange(n)[:, None] - torch.arange(n)).abs() < 3
-        assert torch.equal((mask & 4).bool(), ~near.expand_as(mask))
+        assert torch.equal((mask & masks.WINDOW).bool(), ~near.expand_as(mask))
         expected = torch.where(mask.bool(), -torch.inf, scores).softmax(-1)
         torch.testing.assert_close(pattern, expected, atol=1e-5, rtol=1e-5)
 

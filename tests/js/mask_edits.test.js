@@ -12,9 +12,9 @@ import {
   maskUnder,
   openedIn,
   placesHidden,
-  REASONS,
   zeroAfter,
 } from "../../static/model/mask_edits.js";
+import { REASONS } from "../../static/model/taps.js";
 
 const N = 5;
 const { causal, padding, edited: byHand } = REASONS;

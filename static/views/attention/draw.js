@@ -3,8 +3,8 @@
 import { scaleLegend } from "../../chart/matrix/scale.js";
 import { isBefore, isCompared } from "../../model/compare/runs.js";
 import { namesIn } from "../../model/labels.js";
-import { REASONS } from "../../model/mask_edits.js";
 import { featureOf, position } from "../../model/selection.js";
+import { REASONS } from "../../model/taps.js";
 import { queryName } from "../../model/written.js";
 import { h, hoverless, keepingFocus, perRoot, replace, replaceChanged, setText, update } from "../../ui/dom.js";
 import { cellWeight, number } from "../../ui/format.js";

@@ -5,9 +5,10 @@
 
 import { editing, isTrained } from "../../model/compare/runs.js";
 import { has, isRecurrent, showsMeans } from "../../model/description.js";
-import { baseUnder, edited, editedLine, flipped, maskUnder, REASONS } from "../../model/mask_edits.js";
+import { baseUnder, edited, editedLine, flipped, maskUnder } from "../../model/mask_edits.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
+import { REASONS } from "../../model/taps.js";
 import { runOf } from "../../state/run.js";
 import { sameValue } from "../../state/view_state.js";
 import { segment } from "../../ui/controls.js";
