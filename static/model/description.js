@@ -239,6 +239,9 @@ export const skipsPads = (model) => model?.description?.can.skip_pads !== false;
 /** @param {Model|null|undefined} model @param {string} what */
 export const can = (model, what) => model?.description?.can[what] ?? false;
 
+/** Whether a second sentence can be read beside this one, in one batch. @param {Model} model */
+export const readsBatch = (model) => model.description.predicts === "classes" && can(model, "batch");
+
 /** Whether the queries of one side look at the keys of the other. @param {Attention|null|undefined} attention */
 export const isCross = (attention) => attention != null && attention.queries !== attention.keys;
 

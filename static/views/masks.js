@@ -5,10 +5,10 @@ import { leakOfHead, openSquare } from "../model/compare/measure.js";
 import { causalIn, editing, keepingPlace, withChanges } from "../model/compare/runs.js";
 import {
   attentionsOf,
-  can,
   has,
   isRecurrent,
   offersPads,
+  readsBatch,
   skipsPads,
   trainedCausal,
   writesTarget,
@@ -72,7 +72,7 @@ function createPadding(actions, model) {
       row.hidden = Boolean(model().picture) || (!offers && padCount === 0); // a link may bring some
       side.node.hidden = padCount === 0;
       positions.row.hidden = padCount === 0 || Boolean(model().picture);
-      second.hidden = model().description.predicts !== "classes" || !can(model(), "batch") || state.file !== null;
+      second.hidden = !readsBatch(model()) || state.file !== null;
       const nothing = padCount === 0 && hidden.length === 0;
       menu.show(nothing, Boolean(model().picture));
       menu.node.hidden = nothing && row.hidden;

@@ -15,6 +15,7 @@ import {
   fillsMask,
   hasVocabulary,
   predictsTokens,
+  readsBatch,
   splitsLogits,
   writesTarget,
 } from "../model/description.js";
@@ -173,7 +174,7 @@ const batch = {
   frame: { place: "drawer", className: "panel batch", title: "batch.title", tool: "compare" },
   viewState: batchState,
   shown: (state) => inDrawer("batch")(state) && state.file === null,
-  has: (model) => model.description.predicts === "classes" && can(model, "batch"),
+  has: readsBatch,
   needs: [],
   ...lazily(() => import("./batch.js")),
 };
