@@ -152,7 +152,9 @@ function createSettings(actions, typed) {
       sampling.draw(state);
       reach.draw(state);
       shows.show(dockState.of(state).shows, (name) => actions.set(dockState.patch({ shows: name })));
-      line.show(dockState.of(state).surprise, (name) => actions.set(dockState.patch({ surprise: name })));
+      line.show(dockState.of(state).surprise ? "on" : "off", (name) =>
+        actions.set(dockState.patch({ surprise: name === "on" })),
+      );
     },
   };
 }

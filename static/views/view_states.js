@@ -38,7 +38,7 @@ export const FED_BY = /** @type {const} */ (["river", "head", "heads"]);
 export const fedState = viewState("fed", { by: choice(...FED_BY), sums: onOff(true), frame: index(null) });
 
 /** Which probability the chips of the dock show: the model's own, or what temperature, top-k and top-p make of it. */
-export const dockState = viewState("dock", { shows: choice("model", "sampled"), surprise: choice("off", "on") });
+export const dockState = viewState("dock", { shows: choice("model", "sampled"), surprise: onOff(false) });
 
 /** Whose Δ log p is shown: the row and the token that the reader chose in it; null: the actual next token. */
 export const compareState = viewState("compare", { token: { ...pair(), until: /** @type {const} */ ("sentence") } });

@@ -276,7 +276,7 @@ function whenPointed(root, actions, name, choose) {
     const [{ sides }, state] = shown;
     const side = sides[name];
     if (draw) draw(...shown);
-    else if (dockState.of(state).surprise === "on") begin();
+    else if (dockState.of(state).surprise) begin();
     else if (side && writtenFrom(side, state) < side.real.end - side.real.start) begin();
   };
 }

@@ -30,7 +30,7 @@ const [MOST_ROWS, KEPT] = [512, 4096];
 const SHOWN = 5;
 
 /** Whether the line is shown. @param {State} state */
-const tellsSurprise = (state) => dockState.of(state).surprise === "on";
+const tellsSurprise = (state) => dockState.of(state).surprise;
 
 /** The run without its text: what is known of a token is known under it alone. @param {State} state @param {any} model */
 function runKey(state, model) {
@@ -70,7 +70,7 @@ export function createSurprise(root, actions, name, choose, isPointed) {
   let wanted = ""; // the text for which all tokens were asked about
   const isTold = () => tellsSurprise(actions.get());
   const tell = (/** @type {boolean} */ open) => {
-    if (open !== isTold()) actions.set(dockState.patch({ surprise: open ? "on" : "off" }));
+    if (open !== isTold()) actions.set(dockState.patch({ surprise: open }));
   };
   const card = createCard(root, { leave: () => unpin(false), tell });
   /** The token whose card stays, and the ids up to it. @type {{index: number, text: string}|null} */
