@@ -116,7 +116,7 @@ class Window(OfScores):
     def changes(self, site: Site, at: str) -> Sequence[TapChange]:
         attention = site.attention(self.where, at)
         if attention.queries != attention.keys:
-            raise cannot_change(site, f"reads another text in {attention.id!r}: its positions have no distance", at)
+            raise cannot_change(site, f"has no distances in {attention.id!r}: it reads another text", at)
         if "mask" not in attention.roles:
             raise cannot_change(site, f"has no mask in {attention.id!r}: its state holds everything before", at)
         return self.changed(site, attention, ["mask"], LimitWindow(self.size, self.where.head), at)
