@@ -80,7 +80,7 @@ export const headKey = ({ attention, layer, head }) => `${attention} ${layer} ${
 
 /** The head that an intervention switches off. @param {Intervention} one @param {Attention[]} attentions @returns {Head|null} */
 function headOff(one, attentions) {
-  const { attention = attentions[0]?.id, layer, head } = one.where;
+  const { attention, layer, head } = one.where;
   return isOff(one) ? { attention: attention ?? attentions[0]?.id, layer, head } : null;
 }
 
@@ -94,7 +94,7 @@ export const isOpenHeadOff = ({ interventions, layer, head }, { attentions, atte
 
 /** The heads that an edit other than that names, such as a connection hidden in one head. @param {Intervention[]} interventions @param {Attention[]} attentions  of the model @returns {Head[]} */
 export const headsEdited = (interventions, attentions) =>
-  withoutHeadsOff(interventions).flatMap(({ where: { attention = attentions[0]?.id, layer, head } }) =>
+  withoutHeadsOff(interventions).flatMap(({ where: { attention, layer, head } }) =>
     Number.isInteger(head) && Number.isInteger(layer) ? { attention: attention ?? attentions[0]?.id, layer, head } : [],
   );
 

@@ -114,7 +114,7 @@ function buildRiverParts(root, say) {
 const TOLD = /\b(next|classes|attention)\b/;
 
 /** Why there are no lines: they are computed, or this model has none. @param {Model} model */
-const linesWait = (model) => t(can(model, "route") ? keyFor(model, "river.lines_wait") : "river.no_lines");
+const whyNoLines = (model) => t(can(model, "route") ? keyFor(model, "river.lines_wait") : "river.no_lines");
 
 /** Whether a quiz asks for what it would tell: then it is a strip, with the streams alone. @param {State} state @param {HTMLElement|null} page */
 const isCovered = ({ quiz }, page) => quiz && TOLD.test(page?.dataset.quiz ?? "next");
@@ -292,9 +292,9 @@ function createRiver(parts) {
     const asks = can(trace.model, "ablations") && !facts.isSaved && state.lesson === null && parts.choice.hidden;
     update(parts.which, { hidden: !asks });
     for (const part of [parts.foot, parts.table]) part.hidden = !whole || low || facts.waits || state.start;
-    parts.waits.hidden = !facts.waits || (!whole && !can(trace.model, "route")); // over an open place, it is no news
+    parts.waits.hidden = !facts.waits || (!whole && !can(trace.model, "route")); // where a layer is open, the missing lines are no news
     const refused = trace.explained.route?.refused;
-    if (facts.waits) setText(parts.waits, refused ? errorText(refused) : linesWait(trace.model));
+    if (facts.waits) setText(parts.waits, refused ? errorText(refused) : whyNoLines(trace.model));
     parts.root.classList.toggle("over", !whole);
     const open = openLayer(state, facts.rolled);
     const has = (/** @type {string} */ id) => VIEWS.some((view) => view.id === id && hasView(view, trace.model, state));

@@ -34,7 +34,7 @@ export function unnamedAt({ bands }, x, y) {
 export const beadAt = ({ beads }, x, y) =>
   beads.find((one) => Math.hypot(one.x - x, one.y - y) <= Math.max(7, one.radius + 2)) ?? null;
 
-/** What is at a point: a line before a label; in a strip, whose lines lie close together, only a thick one: a click on it leads to its layer. @param {Scene} scene @param {number} x @param {number} y @param {boolean} [touched]  by a finger @returns {{line: Line|null, label: ReturnType<typeof rowAt>}} */
+/** What is at a point: a line before a label; in a strip, whose lines lie close together, only a thick line: elsewhere a click leads to the layer. @param {Scene} scene @param {number} x @param {number} y @param {boolean} [touched]  by a finger @returns {{line: Line|null, label: ReturnType<typeof rowAt>}} */
 export function hitAt(scene, x, y, touched) {
   const { ghosts, isStrip } = scene;
   const lines = isStrip ? scene.lines.filter(({ width }) => width >= THICK) : scene.lines;

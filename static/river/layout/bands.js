@@ -60,8 +60,10 @@ export function rowsOf(folds, { top, pitch, chosen, thick }) {
 /** For each token the index of its row. @param {Fold[]} folds */
 const rowIndex = (folds) => folds.flatMap(({ from, to }, i) => new Array(to - from).fill(i));
 
-/** What passes more than this on is named before its neighbours, of which every second or third has its name: as a text grows, they stay. Where
- *  only the main ones are named, these are. */
+/**
+ * The least share to be named before its neighbours, where every second or third has its name, so that names stay as a
+ * text grows; and the least to be named where only the main ones are.
+ */
 const [MUCH, MAIN] = [0.2, 0.15];
 
 /**
